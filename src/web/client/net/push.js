@@ -222,10 +222,10 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     /** The places of the user's own streams. @returns {[string, Position | null][]} */
     own: () => [...streams].filter(([, { isOwn }]) => isOwn).map(([name, { position }]) => [name, position]),
 
-    /** @param {string} name @param {Position | null} position @param {string | null} [given] A token for it. */
-    subscribe(name, position, given = null) {
+    /** @param {string} name @param {Position | null} position */
+    subscribe(name, position) {
       if (streams.has(name)) return
-      Object.assign(keep(name, false), { position, token: given })
+      keep(name, false).position = position
       subscriptions.go()
     },
 

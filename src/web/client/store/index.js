@@ -11,9 +11,10 @@ import { createChannels } from './channels.js'
 import { createDrafts } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
-import { createKept, keptStart } from './kept.js'
+import { createKept } from './kept.js'
 import { createLoading } from './loading.js'
 import { createMessages } from './messages.js'
+import { createOpening } from './opening.js'
 import { createOrganisations } from './organisations.js'
 import { createOutgoing } from './outgoing.js'
 import { createPeople } from './people.js'
@@ -62,7 +63,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const channels = createChannels({ me: myId, came: (channel, isNew) => came(channel, isNew) })
   const organisations = createOrganisations({ channels })
   const opened = () => organisations.opened.peek() ?? undefined
-  const people = createPeople({ api, organisation: opened, recorder })
+  const people = createPeople({ api, organisation: opened, recorder, clock })
   /** @param {any} message */
   const seen = message => {
     people.hint(message)
@@ -132,8 +133,14 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     clock,
     getToken: async () => (await api.createConnectionToken({ streams: 'own' })).data.token,
     getTokens: async names => {
-      const { data } = await api.createSubscriptionToken({ channels: names })
-      return new Map(data.tokens.map(({ channel, token }) => [channel, token]))
+      const tokens = new Map(names.flatMap(name => {
+        const token = streams.takeToken(name)
+        return token ? [[name, token]] : []
+      }))
+      const others = names.filter(name => !tokens.has(name))
+      const given = others.length > 0 ? (await api.createSubscriptionToken({ channels: others })).data.tokens : []
+      for (const { channel, token } of given) tokens.set(channel, token)
+      return tokens
     },
     heard: {
       published(channel, data, position) {
@@ -186,44 +193,8 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     else streams.pause()
   })
 
-  /** @param {string} id */
-  const show = id => {
-    if (organisations.opened.peek() === id) return
-    batch(() => {
-      organisations.opened.value = id
-      people.forget()
-      threads.forget()
-    })
-    threads.load()
-    // The next visit begins here; that it could not be noted harms nobody.
-    if (me.peek().current_org !== id) api.switchOrganisation({ current_org: id }).catch(() => {})
-  }
-
-  let isConnected = false
-  /** @param {string | null} token @param {Iterable<[string, import('../net/request.js').Position | null]>} places */
-  const connect = (token, places) => {
-    const all = [...places]
-    for (const [name] of all) ownNames.add(name.split('/')[0])
-    if (isConnected) return
-    isConnected = true
-    push.start(token, all)
-    outgoing.resume()
-    kept.keepStart(() => keptStart(me.value, organisations.organisations.value, organisations.organisation.value, channels, push))
-  }
-
-  /** Shows what an earlier visit has left, if that is what is asked for. @param {string} [slug] @returns {Promise<boolean>} */
-  const restore = async slug => {
-    const last = isConnected ? null : await kept.last()
-    if (!last || isKnown || (slug && last.start.organisation.organisation_slug !== slug)) return false
-    batch(() => {
-      started({ ...last.start, tokens: [] })
-      organisations.take(last.start, null)
-      show(last.start.organisation.id)
-    })
-    connect(null, last.start.places)
-    loading.refresh()
-    return true
-  }
+  const visit = createOpening({ api, me, organisations, channels, people, threads, loading, push, outgoing, kept, isOver, ownNames,
+    isKnown: () => isKnown, started })
 
   return {
     api, me, ended, build, drafts, threads, outgoing, messages,
@@ -235,19 +206,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     /** Whether drafts and unsent posts outlive the tab. */
     keeps: () => storage.lasts,
 
-    /**
-     * Opens an organisation: with one request if its channels are not known, and from what an earlier visit has left meanwhile.
-     *
-     * @param {{ slug?: string, channel?: string }} [place] Without a slug, where the user was last.
-     */
-    async open({ slug, channel } = {}) {
-      const known = slug ? organisations.bySlug(slug) : null
-      if (known && organisations.isLoaded(known.id)) return show(known.id)
-      if (await restore(slug)) return
-      const { start, position } = await loading.fetchStart(slug, channel)
-      if (start.organisation) show(start.organisation.id)
-      connect(start.connection_token, start.streams.map((/** @type {string} */ name) => [name, position]))
-    },
+    open: visit.open,
 
     /** @param {string} id @returns {import('./channels.js').Channel | null} Reactive. */
     channel: id => channels.channel(id),

@@ -37,7 +37,8 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
           break
         } catch (error) {
           if (!isTransient(error)) break
-          await pause(clock, backoff(attempt))
+          const least = error instanceof Refusal ? (error.retryAfter ?? 0) * 1000 : 0
+          await pause(clock, least + backoff(attempt))
         }
       }
     } while (running.get(name) && !isOver())

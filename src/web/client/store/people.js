@@ -1,9 +1,12 @@
 // The people of the open organisation, by their id. Those who are needed and not known are asked for together, once.
 
+import { pause } from '../base/clock.js'
 import { signal } from '../base/signal.js'
 
 /** Ids in one request. */
 const MOST = 100
+/** Until then, what messages say of their authors stands. */
+const SOON_MS = 150
 /** So many are asked for again; others, when they are drawn. */
 const MOST_AGAIN = 200
 
@@ -40,8 +43,9 @@ const person = from => ({
  * @param {import('../net/request.js').Api} options.api
  * @param {() => string | undefined} options.organisation
  * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
+ * @param {import('../base/clock.js').Clock} options.clock
  */
-export function createPeople({ api, organisation, recorder }) {
+export function createPeople({ api, organisation, recorder, clock }) {
   /** @type {Map<string, import('../base/signal.js').Signal<Person>>} */
   const people = new Map()
   /** @type {Set<string>} */
@@ -60,8 +64,8 @@ export function createPeople({ api, organisation, recorder }) {
   const ask = async () => {
     if (isAsking) return
     isAsking = true
-    // All that is drawn in one go is asked for at once.
-    await Promise.resolve()
+    // All that is drawn in one go is asked for at once, and the talk goes first.
+    await pause(clock, SOON_MS)
     const [id, ids] = [organisation(), [...unknown].slice(0, MOST)]
     try {
       if (!id || ids.length === 0) return

@@ -33,8 +33,7 @@ export function createStreams({ push }) {
     const go = () => {
       if (isOn || opens === 0 || !place || isGone.peek()) return
       isOn = true
-      push().subscribe(channel, place, tokens.get(channel))
-      tokens.delete(channel)
+      push().subscribe(channel, place)
     }
     const end = () => {
       if (!isOn) return
@@ -91,6 +90,13 @@ export function createStreams({ push }) {
     /** @param {{ channel: string, token: string }[]} given */
     keepTokens(given) {
       for (const { channel, token } of given) tokens.set(channel, token)
+    },
+
+    /** A token that came with the start, once. @param {string} channel */
+    takeToken(channel) {
+      const token = tokens.get(channel)
+      tokens.delete(channel)
+      return token
     },
 
     /** The connection is not there. */

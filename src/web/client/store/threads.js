@@ -8,6 +8,8 @@ import { includes } from './positions.js'
 /** @typedef {import('../net/request.js').Position} Position */
 
 const PAGE = 50
+/** The first screen does not wait for them. */
+const SOON_MS = 800
 /** Replies that are shown with each. */
 const REPLIES = 2
 
@@ -97,6 +99,12 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
     hasMore,
     unread: computed(() => rows.value.reduce((sum, row) => sum + row.unread_count, 0)),
     load,
+
+    /** Loads them when what people look at first stands. */
+    loadSoon() {
+      const own = run
+      clock.after(SOON_MS, () => own === run && load())
+    },
 
     async more() {
       const id = organisation()
