@@ -49,7 +49,8 @@ export function chat(store) {
     }),
     when(() => beside.value, () => h('aside', { class: 'beside', 'aria-label': t('talk.beside') }, () => {
       const [what = '', id] = beside.value?.split(' ') ?? []
-      const at = channel.value
+      // The search stays as it is while its results are opened.
+      const at = what === 'search' ? null : channel.value
       return untracked(() => besidePane(store, what, id, at))
     })))
 }

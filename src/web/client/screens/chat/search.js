@@ -1,0 +1,158 @@
+// The search beside the talk. What is searched for is in the address: it can be shared, and "back" leads through it.
+
+import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { list } from '../../view/list.js'
+import { go, route } from '../../view/router.js'
+import { wording } from '../../view/wording.js'
+import { address, place } from '../addresses.js'
+import { channelName, result } from './result.js'
+import { NAMES, filters } from './search-filters.js'
+import { paneBar } from './thread.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('#api').components['schemas']['Message']} Message */
+
+const PAUSE_MS = 300
+const PAGE = 30
+
+/** Where the talk is not seen beside the search, a result takes its place. */
+const covered = matchMedia('(max-width: 1100px)')
+
+/** @param {Store} store */
+export function searchPane(store) {
+  const wanted = computed(() => new URLSearchParams([['search', route.value.query.get('search') ?? ''],
+    ...NAMES.flatMap(name => route.value.query.get(name) ? [[name, route.value.query.get(name) ?? '']] : [])]).toString())
+  const words = () => new URLSearchParams(wanted.value).get('search')?.trim() ?? ''
+  const found = finding(store)
+  effect(() => {
+    const query = new URLSearchParams(wanted.value)
+    untracked(() => isEnough(words()) ? found.ask(query) : found.clear())
+  })
+  const isCovered = signal(covered.matches)
+  const follow = () => { isCovered.value = covered.matches }
+  covered.addEventListener('change', follow)
+  onEnd(() => covered.removeEventListener('change', follow))
+
+  const href = (/** @type {Message} */ { channel_id: channel, thread_id: thread, id }) => {
+    const to = address(store, { channel, thread: thread === id ? null : thread, message: id })
+    return isCovered.value ? to : `${to}&${wanted.value}`
+  }
+  return h('section', { class: 'column search', 'aria-label': t('common.search') },
+    paneBar(t('common.search')),
+    h('div', { class: 'pane-body' },
+      h('div', { class: 'pane-head' }, field(wanted), filters(store, change)),
+      h('p', { class: 'pane-state quiet small', role: 'status' }, () => found.state(words())),
+      when(() => found.problem.value, () => h('div', { class: 'pane-state', role: 'alert' }, h('p', { class: 'error' }, () => found.problem.value),
+        h('button', { type: 'button', class: 'button', onclick: () => found.ask(new URLSearchParams(wanted.peek())) }, t('common.retry')))),
+      list(h('ol', { class: 'results', 'aria-label': t('panes.results') }), () => found.rows.value, each => each.id, item =>
+        h('li', { 'aria-current': () => place().message === item.value.id ? 'true' : null },
+          result(store, () => item.value, { href: () => href(item.value), above: channelName(store, item.peek().channel_id) }))),
+      when(() => found.next.value, () => h('p', { class: 'pane-more' },
+        h('button', { type: 'button', class: 'button', 'aria-busy': () => found.isBusy.value ? 'true' : null, onclick: found.more }, t('panes.moreResults'))))))
+}
+
+/**
+ * Puts what is searched for into the address.
+ *
+ * @param {Record<string, string>} values
+ */
+function change(values) {
+  const { path, query } = route.peek()
+  const next = new URLSearchParams(query)
+  for (const [name, value] of Object.entries(values)) {
+    if (value || name === 'search') next.set(name, value)
+    else next.delete(name)
+  }
+  go(`${path}?${next}`, { replace: true })
+}
+
+/** @param {import('../../base/signal.js').Computed<string>} wanted */
+function field(wanted) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let pause
+  const ask = () => {
+    clearTimeout(pause)
+    change({ search: input.value })
+  }
+  const input = /** @type {HTMLInputElement} */ (h('input', {
+    type: 'search', 'aria-label': t('panes.searchLabel'), placeholder: t('panes.searchLabel'), autocomplete: 'off', dir: 'auto', maxlength: 256, enterkeyhint: 'search',
+    oninput: () => {
+      clearTimeout(pause)
+      pause = setTimeout(ask, PAUSE_MS)
+    },
+  }))
+  onEnd(() => clearTimeout(pause))
+  effect(() => {
+    const words = new URLSearchParams(wanted.value).get('search') ?? ''
+    if (words.trim() !== input.value.trim()) input.value = words
+  })
+  requestAnimationFrame(() => input.focus())
+  return h('form', { role: 'search', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); ask() } }, input)
+}
+
+/** The server's own rule: three characters, or two of those that are words by themselves. @param {string} words */
+const isEnough = words => [...words].length >= (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(words) ? 2 : 3)
+
+/** @param {Store} store */
+function finding(store) {
+  const rows = signal(/** @type {Message[]} */ ([]))
+  const next = signal(/** @type {Record<string, string> | null} */ (null))
+  const isBusy = signal(false)
+  const isDone = signal(false)
+  const problem = signal('')
+  let turn = 0
+
+  const fetch = async (/** @type {Record<string, string | number>} */ query, /** @type {boolean} */ isFirst) => {
+    const own = turn += 1
+    isBusy.value = true
+    problem.value = ''
+    try {
+      const answer = await store.api.searchMessages(store.organisation.peek()?.id ?? '', query)
+      if (own !== turn) return
+      const known = new Set(isFirst ? [] : rows.peek().map(each => each.id))
+      rows.value = [...isFirst ? [] : rows.peek(), ...answer.data.filter((/** @type {Message} */ each) => !known.has(each.id))]
+      next.value = answer.next
+      isDone.value = true
+    } catch (error) {
+      if (own !== turn) return
+      if (isFirst) clear()
+      problem.value = wording.explain(error)
+    }
+    isBusy.value = false
+  }
+  const clear = () => {
+    turn += 1
+    rows.value = []
+    next.value = null
+    isDone.value = false
+    isBusy.value = false
+    problem.value = ''
+  }
+  return {
+    rows, next, isBusy, problem, clear,
+    ask: (/** @type {URLSearchParams} */ query) => fetch(asked(query), true),
+    more: () => { if (next.peek() && !isBusy.peek()) void fetch(/** @type {Record<string, string>} */ (next.peek()), false) },
+    /** @param {string} words */
+    state: words => {
+      if (!isEnough(words)) return t('panes.searchHint')
+      if (isBusy.value && rows.value.length === 0) return t('panes.searching')
+      if (!isDone.value) return ''
+      return rows.value.length === 0 ? t('panes.nothingFound') : t(next.value ? 'panes.foundMore' : 'panes.found', { count: rows.value.length })
+    },
+  }
+}
+
+/** From the address to the API's words. @param {URLSearchParams} query */
+function asked(query) {
+  const day = (/** @type {string} */ name, /** @type {number} */ later) => {
+    const [year, month, date] = (query.get(name) ?? '').split('-').map(Number)
+    const at = new Date(year, month - 1, date + later)
+    return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+  }
+  return JSON.parse(JSON.stringify({
+    q: query.get('search')?.trim(), user_id: query.get('from') || undefined, channel_id: query.get('in') || undefined,
+    after: day('after', 0), before: day('before', 1), limit: PAGE,
+  }))
+}
