@@ -39,17 +39,16 @@ async function listen(t) {
   return { url: `http://127.0.0.1:${server.address().port}/`, got }
 }
 
-/** Opens a part as somebody whose browser has the cookie of a session. */
-async function signIn(page, server, person) {
-  await page.goto(`${server.url}/sign-in`)
-  const status = await page.evaluate(async (email, password) => {
-    const response = await fetch('/api/v1/auth/login', {
-      method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
-        body: JSON.stringify({ email, password, cookie: true }),
-    })
-    return response.status
-  }, person.email, person.password)
-  assert.equal(status, 200)
+/** Gives the page's browser the cookies of a new session. */
+async function signIn(page, server, { email, password }) {
+  const response = await fetch(`${server.url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
+    body: JSON.stringify({ email, password, cookie: true }),
+  })
+  assert.equal(response.status, 200)
+  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
+  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
 }
 
 /** The field of that label, in the dialog if one is open. Looking it up by its role takes Firefox a second, so this doesn't. */
@@ -71,6 +70,7 @@ const value = async (page, label) => (await labelled(page, label)).evaluate(fiel
 
 /** Presses the button of that name, in the dialog or menu if one is open. */
 async function press(page, name) {
+  await page.bringToFront() // pages behind another don't draw, and puppeteer waits for that
   const button = await page.waitForFunction(name => {
     const around = document.querySelector('.menu') ?? document.querySelector('dialog[open]') ?? document
     return [...around.querySelectorAll('button')].find(each => each.textContent === name)
@@ -80,6 +80,7 @@ async function press(page, name) {
 
 /** Presses a button in the row that has the text. */
 async function pressIn(page, text, name) {
+  await page.bringToFront()
   const button = await page.waitForFunction((text, name) => {
     const row = [...document.querySelectorAll('.item')].find(each => each.textContent.includes(text))
     const named = each => (each.getAttribute('aria-label') ?? each.textContent).includes(name)
