@@ -3,6 +3,7 @@
 import { ago, fullTime } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
+import { go } from '../../view/router.js'
 import { face, name } from '../face.js'
 import { prose } from './prose.js'
 import { author } from './row.js'
@@ -17,7 +18,7 @@ import { mark } from './sidebar.js'
  * @param {() => Message} message
  * @param {{ href: () => string, above?: Child, below?: Child }} options `href` leads to the message, from its time.
  */
-export const result = (store, message, { href, above, below }) => h('article', { class: 'result' },
+export const result = (store, message, { href, above, below }) => h('article', { class: 'result way', onclick: (/** @type {Event} */ event) => follow(event, href()) },
   () => face(author(store, message())),
   h('div', { class: 'said' },
     above,
@@ -26,6 +27,16 @@ export const result = (store, message, { href, above, below }) => h('article', {
       h('a', { class: 'when', href }, h('time', { datetime: () => message().created_at, title: () => fullTime(message().created_at) }, () => ago(message().created_at)))),
     h('div', { class: 'text' }, () => text(store, message())),
     below))
+
+/**
+ * A press anywhere on a message leads to it, except on what does something else, and while text is being selected.
+ *
+ * @param {Event} event
+ * @param {string} href
+ */
+function follow({ target }, href) {
+  if (target instanceof Element && !target.closest('a, button') && getSelection()?.isCollapsed !== false) go(href)
+}
 
 /**
  * @param {Store} store

@@ -1,0 +1,192 @@
+// The people of a channel, beside the talk: looking somebody up, writing to them, adding and removing.
+
+import { batch, onEnd, signal } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { confirm, openDialog } from '../../view/dialog.js'
+import { field, form } from '../../view/form.js'
+import { icon } from '../../view/icons.js'
+import { list } from '../../view/list.js'
+import { openMenu } from '../../view/menu.js'
+import { say } from '../../view/toast.js'
+import { wording } from '../../view/wording.js'
+import { face, name, nameOf } from '../face.js'
+import { addPeople } from './add-people.js'
+import { attempt } from './deeds.js'
+import { directMessage, show } from './opening.js'
+import { paneBar } from './thread.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('#api').components['schemas']['Member']} Member */
+/** @typedef {ReturnType<typeof finding>} People */
+
+const PAUSE_MS = 200
+const PAGE = 50
+
+/**
+ * @param {Store} store
+ * @param {string} channel
+ */
+export function membersPane(store, channel) {
+  const people = finding(store, channel)
+  const isOwner = signal(false)
+  // Without the owner's name the pane offers what the role allows.
+  store.api.getChannel(channel, { users: 0 }).then(({ data }) => { isOwner.value = data.owner_id === store.me.peek()?.id }, () => {})
+  const rights = () => store.organisation.value?.permissions ?? {}
+  const mayAdd = () => rights().can_post_messages && store.channel(channel)
+  const mayRemove = () => rights().can_manage_channels || (isOwner.value && rights().can_post_messages)
+  const add = async () => { if (await addPeople(store, channel)) await people.ask() }
+  return h('section', { class: 'column', 'aria-label': t('talk.showMembers') },
+    paneBar(h('span', null, t('talk.showMembers')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
+    h('div', { class: 'pane-body', tabindex: -1 },
+      h('div', { class: 'pane-head' },
+        h('input', {
+          type: 'search', 'aria-label': t('panes.memberSearch'), placeholder: t('panes.memberSearch'), autocomplete: 'off', dir: 'auto', maxlength: 256,
+          oninput: (/** @type {Event} */ event) => people.look(/** @type {HTMLInputElement} */ (event.currentTarget).value),
+        }),
+        h('div', { class: 'pane-buttons' },
+          when(mayAdd, () => h('button', { type: 'button', class: 'button', onclick: add }, icon('plus'), t('panes.addPeople'))),
+          when(() => store.channel(channel), () => h('button', { type: 'button', class: 'button', onclick: () => nameHere(store, channel) }, t('panes.nameHere'))))),
+      h('p', { class: 'pane-state quiet small', role: 'status' }, people.state),
+      when(() => people.problem.value, () => h('div', { class: 'pane-state', role: 'alert' }, h('p', { class: 'error' }, () => people.problem.value),
+        h('button', { type: 'button', class: 'button', onclick: people.ask }, t('common.retry')))),
+      list(h('ul', { class: 'people', 'aria-label': t('talk.showMembers') }), () => people.rows.value, each => each.id, item =>
+        memberRow(store, channel, () => item.value, () => Boolean(mayRemove()), people)),
+      when(() => people.next.value, () => h('p', { class: 'pane-more' },
+        h('button', { type: 'button', class: 'button', 'aria-busy': () => people.isBusy.value ? 'true' : null, onclick: people.more }, t('panes.morePeople'))))))
+}
+
+/** @param {Member} member */
+const personOf = ({ id, username, full_name }) => ({ user_id: id, username, full_name })
+
+/**
+ * @param {Store} store
+ * @param {string} channel
+ * @param {() => Member} member
+ * @param {() => boolean} mayRemove
+ * @param {People} people
+ */
+function memberRow(store, channel, member, mayRemove, people) {
+  const isMe = () => member().id === store.me.value?.id
+  const label = () => nameOf(personOf(member()))
+  const menu = (/** @type {Event} */ event) => {
+    const anchor = /** @type {HTMLElement} */ (event.currentTarget)
+    openMenu(anchor, [
+      { label: t('panes.writeTo', { name: label() }), icon: 'mail', run: () => write(store, member().id) },
+      mayRemove() && { label: t('panes.removeMember'), icon: 'close', danger: true, run: () => remove(store, channel, member(), people, anchor) },
+    ])
+  }
+  return h('li', { class: 'person' },
+    () => face(personOf(member())),
+    h('div', { class: 'person-name' },
+      h('p', null, h('span', { class: 'who' }, () => name(personOf(member()))), when(isMe, () => h('span', { class: 'quiet small' }, ` (${t('common.you')})`))),
+      h('p', { class: 'quiet small' }, h('bdi', null, () => `@${member().username}`),
+        when(() => member().status === 'deactivated', () => ` · ${t('panes.deactivated')}`))),
+    when(() => !isMe(), () => h('button', {
+      type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': () => t('panes.memberMenu', { name: label() }), onclick: menu,
+    }, icon('more'))))
+}
+
+/** @param {Store} store @param {string} user */
+const write = (store, user) => attempt(async () => show(store, await directMessage(store, [user])))
+
+/**
+ * @param {Store} store
+ * @param {string} channel
+ * @param {Member} member
+ * @param {People} people
+ * @param {HTMLElement} anchor
+ */
+async function remove(store, channel, member, people, anchor) {
+  const who = nameOf(personOf(member))
+  const isSure = await confirm({
+    title: t('panes.removeTitle', { name: who }), text: t('panes.removeText', { name: store.channel(channel)?.name ?? '' }), action: t('panes.removeMember'), danger: true,
+  })
+  if (!isSure) return
+  const pane = anchor.closest('.pane-body')
+  if (!await attempt(() => store.api.removeChannelMember(channel, member.id))) return
+  people.drop(member.id)
+  if (pane instanceof HTMLElement) pane.focus()
+}
+
+/**
+ * The name by which the person is called in this channel alone.
+ *
+ * @param {Store} store
+ * @param {string} channel
+ */
+async function nameHere(store, channel) {
+  const me = store.me.peek()
+  const last = store.talk(channel).rows.peek().findLast(each => each.user_id === me?.id && each.user_type === 'user')
+  const done = await openDialog({
+    title: t('panes.nameHere'),
+    body: close => form({
+      button: t('common.save'),
+      children: [field(t('panes.nameHereLabel'), h('input', {
+        name: 'username', required: true, maxlength: 64, autocomplete: 'off', spellcheck: 'false', dir: 'auto', value: last?.username || me?.username || '',
+      }), t('panes.nameHereHint'))],
+      submit: async values => {
+        await store.api.updateChannelUsername(channel, { username: String(values.get('username') ?? '').trim() })
+        close(true)
+      },
+    }),
+  })
+  if (done) say(t('common.saved'))
+}
+
+/**
+ * @param {Store} store
+ * @param {string} channel
+ */
+function finding(store, channel) {
+  const rows = signal(/** @type {Member[]} */ ([]))
+  const next = signal(/** @type {Record<string, string> | null} */ (null))
+  const total = signal(/** @type {number | null} */ (null))
+  const isBusy = signal(false)
+  const problem = signal('')
+  let words = ''
+  let turn = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let pause
+  onEnd(() => {
+    clearTimeout(pause)
+    turn += 1
+  })
+  const fetch = async (/** @type {Record<string, string | number>} */ query, /** @type {boolean} */ isFirst) => {
+    const own = turn += 1
+    isBusy.value = true
+    try {
+      const answer = await store.api.listOrganisationMembers(store.organisation.peek()?.id ?? '', query)
+      if (own !== turn) return
+      const before = isFirst ? [] : rows.peek()
+      batch(() => {
+        rows.value = [...before, ...answer.data.filter((/** @type {Member} */ each) => !before.some(one => one.id === each.id))]
+        next.value = answer.next
+        total.value = answer.total ?? rows.peek().length
+        problem.value = ''
+      })
+    } catch (error) {
+      if (own === turn) problem.value = wording.explain(error)
+    }
+    if (own === turn) isBusy.value = false
+  }
+  const ask = () => fetch({ channel_id: channel, page_size: PAGE, ...(words ? { q: words } : {}) }, true)
+  void ask()
+  return {
+    rows, next, isBusy, problem, ask,
+    more: () => { if (next.peek() && !isBusy.peek()) void fetch(/** @type {Record<string, string>} */ (next.peek()), false) },
+    look: (/** @type {string} */ text) => {
+      words = text.trim()
+      clearTimeout(pause)
+      pause = setTimeout(ask, PAUSE_MS)
+    },
+    drop: (/** @type {string} */ id) => batch(() => {
+      rows.value = rows.peek().filter(each => each.id !== id)
+      total.value = Math.max(0, (total.peek() ?? 1) - 1)
+    }),
+    state: () => {
+      if (total.value === null) return problem.value ? '' : t('common.loading')
+      return total.value === 0 ? t('panes.nobodyFound') : t('panes.memberCount', { count: total.value })
+    },
+  }
+}
