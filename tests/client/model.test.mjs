@@ -84,7 +84,7 @@ function setAway(tab, isAway, told) {
 async function fidget(tabs, world, chance, told) {
   const tab = chance.pick(tabs)
   const { store } = tab
-  const act = chance.weighed({ cut: 3, away: 2, back: 2, look: 4, thread: 3, close: 3, older: 2, newer: 1, around: 1, elsewhere: 1, threads: 1 })
+  const act = chance.weighed({ cut: 3, away: 2, back: 2, look: 4, thread: 3, close: 3, older: 2, newer: 1, around: 1, elsewhere: 1, threads: 1, reload: 1 })
   told.push(`${tab.person.name}'s tab: ${act}`)
   const visible = [...store.channels.peek(), ...store.directMessages.peek()]
   const open = talk => {
@@ -119,7 +119,20 @@ async function fidget(tabs, world, chance, told) {
     if (slug) store.open({ slug }).catch(ignored)
   }
   if (act === 'threads') store.threads.load()
+  if (act === 'reload') reload(tab)
   await new Promise(resolve => setTimeout(resolve, chance.below(20)))
+}
+
+/** The tab is closed, and opened again with what it kept. */
+function reload(tab) {
+  const { store } = tab
+  const channels = tab.talks.filter(talk => !talk.thread).map(talk => talk.id)
+  const slug = store.organisation.peek()?.organisation_slug
+  store.close()
+  tab.store = tab.person.store({ storage: store.storage, line: store.line })
+  tab.store.open({ slug }).catch(() => {})
+  tab.talks = channels.map(id => tab.store.talk(id))
+  for (const talk of tab.talks) talk.open()
 }
 
 /** Kills the server while things are under way, and starts it again. */
@@ -136,6 +149,8 @@ async function compare(server, tabs, world, { id, slug }) {
   await world.restoreMembers()
   for (const tab of tabs) setAway(tab, false, [])
   for (const { store } of tabs) {
+    // A first visit that failed leaves nothing to go on with.
+    if (!store.me.peek()) await store.open({ slug })
     store.wake()
     await until('the organisation is there again', () => store.organisations.peek().some(one => one.id === id), 20_000)
     await store.open({ slug })
