@@ -32,7 +32,7 @@ function browse(store, close) {
   const { rows, state, next, look, more } = pages(store)
   /** @type {HTMLInputElement} */
   const input = h('input', {
-    type: 'search', autocomplete: 'off', spellcheck: 'false', dir: 'auto', 'aria-label': t('chat.browseSearch'), placeholder: t('chat.browseSearch'),
+    type: 'text', inputmode: 'search', autocomplete: 'off', spellcheck: 'false', dir: 'auto', 'aria-label': t('chat.browseSearch'), placeholder: t('chat.browseSearch'),
     oninput: delayed(() => look(input.value.trim())),
   })
   void look('')

@@ -84,7 +84,7 @@ function choice(store, choose, close) {
   loadEmojiNames(store).catch(error => { problem.value = wording.explain(error) })
   const found = () => findEmoji(query.value.trim(), MOST_FOUND)
   const input = h('input', {
-    type: 'search', autocomplete: 'off', spellcheck: 'false', 'aria-label': t('chat.emojiSearch'), placeholder: t('chat.emojiSearch'),
+    type: 'text', inputmode: 'search', autocomplete: 'off', spellcheck: 'false', 'aria-label': t('chat.emojiSearch'), placeholder: t('chat.emojiSearch'),
     oninput: () => { query.value = input.value },
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
       if (event.isComposing) return
