@@ -6,6 +6,7 @@ import { BROWSERS, PHONE, WIDE, accessible, launch, picture, sees, theme } from 
 import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
 const OWN = ['profile', 'appearance', 'password', 'sessions', 'organisations']
+const NEW_PASSWORD = 'louder harbour at noon'
 const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'webhooks']
 
 /** A server with an organisation of two, an archived channel, and a program that takes deliveries. */
@@ -48,7 +49,8 @@ async function signIn(page, server, { email, password }) {
   })
   assert.equal(response.status, 200)
   const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
-  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
+  const cookies = pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true }))
+  await page.browserContext().setCookie(...cookies)
 }
 
 /** The field of that label, in the dialog if one is open. Looking it up by its role takes Firefox a second, so this doesn't. */
@@ -152,7 +154,7 @@ for (const kind of BROWSERS) {
       const other = await logIn(server, ada.email)
       await page.goto(`${server.url}/settings/password`)
       await fill(page, 'Current password', 'certainly wrong')
-      await fill(page, 'New password', 'louder harbour at noon')
+      await fill(page, 'New password', NEW_PASSWORD)
       await press(page, 'Change password')
       await page.waitForFunction(() => [...document.querySelectorAll('.error')].some(each => !each.hidden), { polling: 50 })
       await fill(page, 'Current password', ada.password)
@@ -161,7 +163,7 @@ for (const kind of BROWSERS) {
       await assert.rejects(other.call('GET', '/profile'), /401/)
       await page.goto(`${server.url}/settings/sessions`)
       await sees(page, 'this one')
-      ada.call = (await logIn(server, ada.email, 'louder harbour at noon')).call
+      ada.call = (await logIn(server, ada.email, NEW_PASSWORD)).call
     })
 
     await t.test('a role with rights is made and given to a member', async () => {
@@ -265,6 +267,25 @@ for (const kind of BROWSERS) {
       await sees(page, 'your role doesn’t include them')
     })
 
+    await t.test('a part that could not be loaded says so, and is loaded when asked again', async () => {
+      const { page } = await visitor()
+      await signIn(page, server, { ...ada, password: NEW_PASSWORD })
+      await page.evaluateOnNewDocument(() => {
+        const { fetch } = globalThis
+        let isFirst = true
+        globalThis.fetch = async (address, ...rest) => {
+          if (!String(address).includes('/sessions') || !isFirst) return fetch(address, ...rest)
+          isFirst = false
+          throw new TypeError('no network')
+        }
+      })
+      await page.goto(`${server.url}/settings/sessions`)
+      await sees(page, 'The server can’t be reached.')
+      await press(page, 'Try again')
+      await sees(page, 'this one')
+      await page.close()
+    })
+
     await t.test('a member is deactivated, and activated again', async () => {
       const status = async () => (await ada.call('GET', `/organisations/${harbour.id}/users?ids=${grace.id}`))[0].status
       await page.goto(`${base}/members`)
@@ -282,7 +303,7 @@ for (const kind of BROWSERS) {
       await page.goto(`${base}/general`)
       await fill(page, 'Name', 'Old Harbour')
       await press(page, 'Save')
-      await page.waitForFunction(() => document.querySelector('.settings-nav h2:nth-of-type(2)').textContent === 'Old Harbour', { polling: 50 })
+      await page.waitForFunction(() => document.querySelector('.settings-nav').textContent.includes('Old Harbour'), { polling: 50 })
       await press(page, 'Hand over')
       const choice = await page.waitForSelector(`dialog input[value="${grace.id}"]`)
       await accessible(page, 'the choice of a new owner')

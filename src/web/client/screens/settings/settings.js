@@ -68,14 +68,14 @@ function screen(store, route) {
 
 /** @param {Store} store @param {{ value: string }} path */
 const navigation = (store, path) => h('nav', { class: 'settings-nav', 'aria-label': t('settings.title') },
-  up(talk(store), t('settings.backToTalk')),
+  up(() => talk(store), t('settings.backToTalk')),
   h('h1', { class: 'only-narrow', tabindex: -1 }, t('settings.title')),
   h('h2', null, t('settings.you')),
-  h('ul', null, OWN.map(each => link(`/settings/${each.name}`, each, path))),
+  h('ul', null, OWN.map(each => link(() => `/settings/${each.name}`, each, path))),
   when(() => store.organisation.value, () => [
     h('h2', null, h('bdi', null, () => store.organisation.value?.name)),
     h('ul', null, OF_ORGANISATION.map(each => when(() => each.isFor(store), () =>
-      link(`/settings/o/${store.organisation.value?.organisation_slug}/${each.name}`, each, path)))),
+      link(() => `/settings/o/${store.organisation.value?.organisation_slug}/${each.name}`, each, path)))),
   ]))
 
 /** @param {Store} store */
@@ -84,9 +84,9 @@ const talk = store => {
   return slug ? `/o/${slug}` : '/'
 }
 
-/** @param {string} address @param {{ icon: string, title: () => string }} each @param {{ value: string }} path */
+/** @param {() => string} address @param {{ icon: string, title: () => string }} each @param {{ value: string }} path */
 const link = (address, each, path) => h('li', null,
-  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address) ? 'page' : null }, icon(each.icon),
+  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address()) ? 'page' : null }, icon(each.icon),
     h('span', { class: 'name' }, each.title)))
 
 /** @param {string} path @param {string} address */
@@ -123,8 +123,9 @@ function title(path) {
 function keepFocus(whole) {
   const focused = document.activeElement
   if (focused && focused !== document.body && isShown(focused)) return
-  const heading = [...whole.querySelectorAll('h1')].find(isShown)
-  heading?.focus()
+  // What is still loading has no heading yet; there the place gets it.
+  const place = [...whole.querySelectorAll('h1'), ...whole.querySelectorAll('.fetched')].find(isShown)
+  if (place instanceof HTMLElement) place.focus()
 }
 
 /** @param {Element} element */

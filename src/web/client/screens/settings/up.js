@@ -4,7 +4,7 @@ import { icon } from '../../view/icons.js'
 /**
  * A link to the step before.
  *
- * @param {string} address
+ * @param {string | (() => string)} address
  * @param {string} label
  * @param {string} [className]
  */
