@@ -17,6 +17,13 @@ export function address(store, { channel, thread, message }) {
 }
 
 /**
+ * The list of channels, which narrow windows show by itself.
+ *
+ * @param {Store} store
+ */
+export const listAddress = store => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}?list`
+
+/**
  * @typedef {object} Place What the address names.
  * @property {string} [slug]
  * @property {string} [channel] An id, or `threads`.
@@ -24,13 +31,14 @@ export function address(store, { channel, thread, message }) {
  * @property {string | null} message To go to, and to mark.
  * @property {string | null} pane
  * @property {string | null} search
+ * @property {boolean} list Whether the list of channels is to be shown where there is room for one column alone.
  */
 
 /** @returns {Place} */
 export function place() {
   const { segments, query } = route.value
   const [, slug, channel, thread] = segments[0] === 'o' ? segments : []
-  return { slug, channel, thread, message: query.get('m'), pane: query.get('pane'), search: query.get('search') }
+  return { slug, channel, thread, message: query.get('m'), pane: query.get('pane'), search: query.get('search'), list: query.has('list') }
 }
 
 /** Closes what is open beside, by its address. */

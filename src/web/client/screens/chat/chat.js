@@ -15,21 +15,20 @@ import { thread } from './thread.js'
 
 /** Below this, one column is shown at a time. */
 const narrow = matchMedia('(max-width: 700px)')
+/** Below this, what is beside the talk is shown in its place. */
+const medium = matchMedia('(max-width: 1100px)')
 
 /** @param {Store} store */
 export function chat(store) {
-  const isNarrow = signal(narrow.matches)
-  const follow = () => { isNarrow.value = narrow.matches }
-  narrow.addEventListener('change', follow)
-  onEnd(() => narrow.removeEventListener('change', follow))
+  const [isNarrow, isMedium] = [matching(narrow), matching(medium)]
   onEnd(keys(store))
 
   effect(() => {
-    const { slug, channel } = place()
+    const { slug, channel, list } = place()
     const open = store.organisation.value
     untracked(() => {
       if (slug && open && slug !== open.organisation_slug) void store.open({ slug, channel: channel === 'threads' ? undefined : channel }).catch(() => go('/', { replace: true }))
-      else if (!slug || (!channel && !isNarrow.value)) goHome(store, isNarrow.value && Boolean(slug))
+      else if (!slug || (!channel && !(list && isNarrow.value))) goHome(store)
       else if (channel && channel !== 'threads') rememberChannel(open?.id ?? '', channel)
     })
   })
@@ -42,17 +41,30 @@ export function chat(store) {
   const pane = () => beside.value ? 'beside' : channel.value ? 'main' : 'side'
 
   return h('div', { class: 'app', 'data-pane': pane },
-    sidebar(store),
+    sidebar(store, () => isNarrow.value && pane() === 'side' ? 'main' : 'navigation'),
     h('main', { class: 'main', id: 'main' }, () => {
       const id = channel.value
       return untracked(() => id === 'threads' ? lazy(() => withWords(import('./my-threads.js')).then(it => () => it.myThreads(store))) : id && conversation(store, id))
     }),
-    when(() => beside.value, () => h('aside', { class: 'beside', 'aria-label': t('talk.beside') }, () => {
+    when(() => beside.value, () => h('section', { class: 'beside', role: () => isMedium.value ? 'main' : 'complementary', 'aria-label': t('talk.beside') }, () => {
       const [what = '', id] = beside.value?.split(' ') ?? []
       // The search stays as it is while its results are opened.
       const at = what === 'search' ? null : channel.value
       return untracked(() => besidePane(store, what, id, at))
     })))
+}
+
+/**
+ * Whether the window is as a query says.
+ *
+ * @param {MediaQueryList} query
+ */
+function matching(query) {
+  const now = signal(query.matches)
+  const follow = () => { now.value = query.matches }
+  query.addEventListener('change', follow)
+  onEnd(() => query.removeEventListener('change', follow))
+  return now
 }
 
 /**
@@ -99,11 +111,10 @@ function lazy(load) {
  * Opens the channel that was open last, or the first one.
  *
  * @param {Store} store
- * @param {boolean} stay Whether the list of channels is to stay.
  */
-function goHome(store, stay) {
+function goHome(store) {
   const open = store.organisation.peek()
-  if (!open || stay) return
+  if (!open) return
   const known = lastChannel(open.id)
   const channels = store.channels.peek()
   const channel = (known && store.channel(known) ? known : null) ?? channels.find(({ name }) => name === 'general')?.id ?? channels[0]?.id ?? store.directMessages.peek()[0]?.id

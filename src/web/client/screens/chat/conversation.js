@@ -5,7 +5,7 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
-import { address, place } from '../addresses.js'
+import { address, listAddress, place } from '../addresses.js'
 import { composer } from './composer.js'
 import { messageList } from './message-list.js'
 import { mark } from './sidebar.js'
@@ -60,7 +60,7 @@ const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
 function bar(store, id, channel) {
   const pane = (/** @type {string} */ name) => place().pane === name ? address(store, { channel: id }) : `${address(store, { channel: id })}?pane=${name}`
   return h('header', { class: 'bar' },
-    h('a', { class: 'icon-button back', href: () => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}`, 'aria-label': t('talk.backToList') }, icon('back')),
+    h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
     h('h1', null, () => channel.value && mark(channel.value), h('bdi', null, () => channel.value?.title ?? '')),
     h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? ''),
     when(() => channel.value && !channel.value.is_direct, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),

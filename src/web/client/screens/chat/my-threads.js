@@ -8,7 +8,7 @@ import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
-import { address } from '../addresses.js'
+import { address, listAddress } from '../addresses.js'
 import { face, name } from '../face.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
@@ -24,7 +24,7 @@ export function myThreads(store) {
   const isEmpty = () => rows.value.length === 0
   return h('section', { class: 'column', 'aria-label': t('talk.myThreads') },
     h('header', { class: 'bar' },
-      h('a', { class: 'icon-button back', href: () => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}`, 'aria-label': t('talk.backToList') }, icon('back')),
+      h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
       h('h1', null, icon('threads'), t('talk.myThreads'))),
     h('div', { class: 'pane-body', tabindex: -1 },
       when(() => isEmpty() && state.value === 'loading', () => h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),

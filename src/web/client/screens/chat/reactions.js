@@ -1,6 +1,6 @@
 // Reactions under a message: one button each, which adds one's own or takes it back.
 
-import { emojiLabel, reactionSign } from '../../text/emoji.js'
+import { reactionSign } from '../../text/emoji.js'
 import { listed, number, t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
@@ -38,9 +38,10 @@ function reaction(store, message, item) {
   const names = () => listed(item.value.users.slice(0, 20).map(each => nameOf(store.person(userId(each)))))
   return h('button', {
     type: 'button', class: 'reaction', 'aria-pressed': () => String(isOwn()), title: names,
-    'aria-label': () => t('chat.reactionOf', { emoji: emojiLabel(reactionSign(item.value.emoji)), names: names() }),
     onclick: () => react(store, message(), item.peek().emoji, !isOwn()),
-  }, () => `${reactionSign(item.value.emoji)} `, () => number(item.value.count))
+  },
+  () => `${reactionSign(item.value.emoji)} ${number(item.value.count)}`,
+  h('span', { class: 'visually-hidden' }, () => t('chat.reactionOf', { names: names() })))
 }
 
 /** @param {any} user */

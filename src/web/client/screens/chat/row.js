@@ -59,7 +59,7 @@ export function messageRow(store, item, { inThread, goal }) {
         when(() => message.value.user_type !== 'user', () => h('span', { class: 'tag' }, t('talk.program'))),
         h('a', { class: 'when', href: () => address(store, { channel: message.value.channel_id, message: id }) },
           h('time', { datetime: () => message.value.created_at, title: () => fullTime(message.value.created_at) }, () => timeOf(message.value.created_at))))),
-      when(() => message.value.is_pinned, () => h('p', { class: 'pinned small quiet' }, icon('pin'), () => pinnedBy(message.value))),
+      when(() => message.value.is_pinned, () => h('p', { class: 'pinned small quiet' }, icon('pin'), () => pinnedBy(store, message.value))),
       when(() => editing.value === id, () => editMessage(store, () => message.value, () => { editing.value = null }),
         () => when(isDeleted, () => h('p', { class: 'quiet' }, t('talk.deleted')), () => body(store, message))),
       reactionBar(store, () => message.value),
@@ -74,13 +74,20 @@ const NEVER = '0001-01-01T00:00:00Z'
  * @param {Store} store
  * @param {import('../../base/signal.js').Computed<Message>} message
  */
-const body = (store, message) => h('div', { class: 'text' },
+const body = (store, message) => h('div', { class: () => message.value.edited ? 'text edited' : 'text' },
   when(() => message.value.event_name, () => h('p', { class: 'event' }, h('bdi', null, () => message.value.event_name))),
   () => prose(store, message.value.content, message.value.mentions),
-  when(() => message.value.edited, () => h('span', { class: 'quiet small' }, t('talk.edited'))))
+  when(() => message.value.edited, () => h('span', { class: 'quiet small edit-mark' }, t('talk.edited'))))
 
-/** @param {Message} message */
-const pinnedBy = message => message.pinned_details ? t('talk.pinnedBy', { name: nameOf(/** @type {any} */ (message.pinned_details)) }) : t('talk.pinned')
+/**
+ * @param {Store} store
+ * @param {Message} message
+ */
+function pinnedBy(store, { pinned_details: pin }) {
+  if (!pin) return t('talk.pinned')
+  const person = store.person(pin.user_id)
+  return t('talk.pinnedBy', { name: nameOf(person.username ? person : pin) })
+}
 
 /**
  * @param {Store} store

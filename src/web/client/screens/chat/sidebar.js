@@ -14,13 +14,17 @@ import { connectionLine } from './connection-line.js'
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 
-/** @param {Store} store */
-export function sidebar(store) {
+/**
+ * @param {Store} store
+ * @param {() => string} role What it is in the page: all that is shown in a narrow window.
+ */
+export function sidebar(store, role) {
   const starred = computed(() => [...store.channels.value, ...store.directMessages.value].filter(each => each.is_starred))
   const channels = computed(() => store.channels.value.filter(each => !each.is_starred))
   const people = computed(() => store.directMessages.value.filter(each => !each.is_starred))
   const may = (/** @type {string} */ right) => Boolean(store.organisation.value?.permissions[right])
-  return h('nav', { class: 'side', 'aria-label': t('talk.places') },
+  return h('div', { class: 'side', role, 'aria-label': t('talk.places') },
+    when(() => role() === 'main', () => h('h1', { class: 'visually-hidden' }, () => store.organisation.value?.name ?? '')),
     organisationBar(store),
     h('button', { type: 'button', class: 'find', onclick: () => import('./switcher.js').then(it => it.openSwitcher(store)) },
       icon('search'), h('span', null, t('talk.goTo')), h('kbd', null, 'Ctrl K')),
@@ -65,7 +69,7 @@ function organisationBar(store) {
     { label: t('talk.signOut'), icon: 'door', run: () => import('./sign-out.js').then(it => it.signOut(store)) },
   ])
   const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && each.unread_count > 0)
-  return h('header', null,
+  return h('div', { class: 'side-head' },
     () => badge(open()?.id ?? '', open()?.name ?? '', { tiny: true }),
     h('button', { type: 'button', class: 'org', 'aria-haspopup': 'menu', onclick: choose },
       h('bdi', null, () => open()?.name ?? ''),

@@ -11,7 +11,7 @@ export default {
   sending: 'Wird gesendet.',
   editLabel: 'Nachricht bearbeiten',
   react: 'Reagieren',
-  reactionOf: '{emoji}: {names}',
+  reactionOf: ', von {names}',
   replyInThread: 'Im Thread antworten',
   more: 'Mehr',
   pin: 'Anheften',

@@ -11,7 +11,7 @@ export default {
   sending: 'Is being sent.',
   editLabel: 'Edit the message',
   react: 'React',
-  reactionOf: '{emoji}: {names}',
+  reactionOf: ', by {names}',
   replyInThread: 'Reply in thread',
   more: 'More',
   pin: 'Pin',

@@ -11,7 +11,7 @@ export default {
   sending: 'נשלח עכשיו.',
   editLabel: 'עריכת ההודעה',
   react: 'הוספת סימן תגובה',
-  reactionOf: '{emoji}: {names}',
+  reactionOf: ', מאת {names}',
   replyInThread: 'תגובה בשרשור',
   more: 'עוד',
   pin: 'נעיצה',
