@@ -153,6 +153,7 @@ for (const [kind, width, view] of [['chrome', 'wide', WIDE], ['firefox', 'phone'
     await grace.keyboard.type('tove')
     await choose(grace, 'Tove Olsen')
     await choose(grace, 'Write')
+    await grace.waitForFunction(() => document.querySelector('.main h1')?.innerText.includes('Tove Olsen'), { polling: 50 })
     await say(grace, 'Coffee?')
     await home(tove)
     await sees(tove, 'Grace Holm')
