@@ -162,6 +162,7 @@ async function compare(server, tabs, world, { id, slug }) {
     try {
       await fresh.open({ slug })
       await until('it is live', () => fresh.connection.peek().state === 'live')
+      await Promise.all([store, fresh].map(each => each.threads.state.peek() === 'current' || each.threads.load()))
       await until('its threads are there', () => fresh.threads.state.peek() === 'current')
       let found = null
       await until(() => `${person.name}: ${found}`, async () => {

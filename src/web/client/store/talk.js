@@ -45,6 +45,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
   let attempt = 0
   let isPaging = false
   let isStale = false
+  let losses = 0
   let cancelRetry = () => {}
 
   const state = computed(() => {
@@ -65,6 +66,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     cancelRetry()
     run += 1
     const own = run
+    const before = losses
     isLoading.value = true
     try {
       await recorder.fetch(() => fetchPage({ limit: PAGE, ...query }), page => {
@@ -77,7 +79,8 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
           newest = page.hasNewer ? null : page.position
           isLoaded.value = true
           isLoading.value = false
-          isStale = false
+          // A page that was on its way meanwhile may lack what was lost.
+          isStale = losses !== before
           error.value = null
         })
         attempt = 0
@@ -138,7 +141,8 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
   /** Shows what an earlier visit has left, until the stream has caught up. */
   const restore = async () => {
     const page = await kept().catch(() => null)
-    if (!page || isLoaded.peek() || isLoading.peek()) return
+    // If the stream has a later place already, what happened before that is not told.
+    if (!page || stream.place() || isLoaded.peek() || isLoading.peek()) return
     batch(() => {
       page.rows.forEach(seen)
       list.replace(page.rows, page.position)
@@ -202,14 +206,15 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     /** The newest page, to be kept. @param {number} most */
     page(most) {
       const position = stream.place()
-      if (hasNewer.peek() || !position) return null
+      // While it catches up, the rows are older than the place.
+      if (state.peek() !== 'current' || isStale || hasNewer.peek() || !position) return null
       const rows = list.rows.peek().slice(-most)
       return { rows, position, hasOlder: hasOlder.peek() || rows.length < list.rows.peek().length }
     },
 
     /** What is loaded may lack something. */
     lose() {
-      if (!isLoaded.peek()) return
+      losses += 1
       isStale = true
       if (opens > 0) reload()
     },
