@@ -1,12 +1,13 @@
 // Ctrl-K: one field that leads to each channel, person, and the own threads.
 
 import { computed, signal } from '../../base/signal.js'
-import { rank } from '../../text/mentions.js'
+import { folded, rank } from '../../text/mentions.js'
 import { number, t } from '../../text/words.js'
 import { openDialog } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { wording } from '../../view/wording.js'
+import { place } from '../addresses.js'
 import { face, nameOf } from '../face.js'
 import { chooser } from './chooser.js'
 import { directMessage, show } from './opening.js'
@@ -15,7 +16,8 @@ import { mark } from './sidebar.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
-/** @typedef {import('./chooser.js').Option & { texts: string[], open: () => Promise<string> | string }} Place */
+/** @typedef {import('./chooser.js').Option & { open: () => Promise<string> | string }} Place */
+/** @typedef {{ channel: Channel | null, texts: string[] }} Named Null stands for the own threads. */
 
 const MOST_PLACES = 12
 const MOST_PEOPLE = 6
@@ -40,10 +42,10 @@ function switcher(store, close) {
   const query = signal('')
   const problem = signal('')
   const people = finding(store, MOST_PEOPLE + 2)
-  const places = computed(() => [threads(), ...sorted(store).map(asPlace)])
+  const names = computed(() => allNames(store))
   const options = computed(() => {
     const wanted = query.value.trim()
-    const known = rank(places.value, wanted, each => each.texts, MOST_PLACES)
+    const known = rank(names.value, wanted, each => each.texts, MOST_PLACES).map(({ channel }) => channel ? asPlace(channel) : threads())
     if (!wanted) return known
     return [...known, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each))]
   })
@@ -75,22 +77,33 @@ function switcher(store, close) {
 
 /** @returns {Place} */
 const threads = () => ({
-  key: 'threads', title: t('talk.myThreads'), texts: [t('talk.myThreads')], sign: () => h('span', { class: 'mark' }, icon('threads')), open: () => 'threads',
+  key: 'threads', title: t('talk.myThreads'), sign: () => h('span', { class: 'mark' }, icon('threads')), open: () => 'threads',
 })
 
-/** What was not read first, then where something was said last. @param {Store} store @returns {Channel[]} */
-function sorted(store) {
-  const weight = (/** @type {Channel} */ each) => each.mention_count > 0 || (each.is_direct && each.unread_count > 0) ? 2 : Number(each.unread_count > 0)
-  return [...store.channels.value, ...store.directMessages.value]
-    .sort((one, other) => weight(other) - weight(one) || (one.last_message_at < other.last_message_at ? 1 : -1))
+/**
+ * What was not read, the own threads, then where something was said last: so that Enter alone leads on. Their names are folded
+ * once, not at each key.
+ *
+ * @param {Store} store
+ * @returns {Named[]}
+ */
+function allNames(store) {
+  const here = place().channel
+  const all = [...store.channels.value, ...store.directMessages.value].filter(each => each.id !== here)
+    .map(channel => ({ channel, weight: weight(channel), texts: [channel.title, ...channel.participants.map(each => each.username)].map(folded) }))
+    .sort((one, other) => other.weight - one.weight || (one.channel.last_message_at < other.channel.last_message_at ? 1 : -1))
+  const unread = all.filter(each => each.weight > 0).length
+  return [...all.slice(0, unread), { channel: null, texts: [folded(t('talk.myThreads'))] }, ...all.slice(unread)]
 }
+
+/** How much a channel calls. @param {Channel} channel */
+const weight = channel => channel.mention_count > 0 || (channel.is_direct && channel.unread_count > 0) ? 2 : Number(channel.unread_count > 0)
 
 /** @param {Channel} channel @returns {Place} */
 const asPlace = channel => ({
   key: channel.id,
   title: channel.title,
   beside: channel.is_direct ? '' : channel.topic,
-  texts: [channel.title, ...channel.participants.map(each => each.username)],
   sign: () => mark(channel),
   count: () => unread(channel),
   open: () => channel.id,
@@ -108,7 +121,6 @@ const asPerson = (store, person) => ({
   key: person.user_id,
   title: nameOf(person),
   beside: person.username,
-  texts: [],
   sign: face(person, { tiny: true }),
   open: () => directMessage(store, [person.user_id]),
 })
