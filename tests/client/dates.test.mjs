@@ -8,7 +8,7 @@ test('days and times are those of the reader, and change at midnight', async t =
   // Summer time ends in the night of October 25: its day has 25 hours.
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: new Date('2026-10-26T22:58:00Z') })
   const { loadWords, preferredLanguage, setLanguage } = await import('../../src/web/client/text/words.js')
-  const { ago, dayLine, isSameDay, timeOf, fullTime } = await import('../../src/web/client/text/dates.js')
+  const { ago, dayLine, clockOf, isSameDay, timeOf, fullTime } = await import('../../src/web/client/text/dates.js')
   await loadWords('common')
   preferredLanguage('en', ['en-GB'])
   await setLanguage('en')
@@ -25,6 +25,7 @@ test('days and times are those of the reader, and change at midnight', async t =
   assert.ok(isSameDay('2026-10-24T22:00:00Z', '2026-10-25T22:59:00Z'))
   assert.ok(!isSameDay('2026-10-24T21:59:00Z', '2026-10-24T22:00:00Z'))
   assert.equal(timeOf('2026-10-26T08:04:00Z'), '09:04')
+  assert.equal(clockOf('2026-10-26T08:04:00Z'), '09:04')
   assert.equal(ago('2026-10-26T08:04:00Z'), 'today 09:04')
   assert.equal(ago('2026-10-25T08:04:00Z'), 'yesterday 09:04')
   assert.equal(ago('2026-10-22T08:04:00Z'), 'Thu 10:04')
@@ -41,7 +42,8 @@ test('days and times are those of the reader, and change at midnight', async t =
   preferredLanguage('en', ['en-US'])
   await setLanguage('de')
   await setLanguage('en')
-  assert.match(timeOf('2026-10-26T08:04:00Z'), /^09:04.AM$/, 'as in the region of the browser')
+  assert.match(timeOf('2026-10-26T08:04:00Z'), /^9:04.AM$/, 'as in the region of the browser')
+  assert.equal(clockOf('2026-10-26T20:04:00Z'), '9:04')
 
   // At midnight today becomes yesterday, for what is shown already.
   const { effect } = await import('../../src/web/client/base/signal.js')

@@ -38,16 +38,22 @@ function daysAgo(date) {
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map()
 
+/** @param {Intl.DateTimeFormatOptions} options */
+function formatter(options) {
+  const key = `${locale.value} ${JSON.stringify(options)}`
+  let found = formats.get(key)
+  if (!found) formats.set(key, found = new Intl.DateTimeFormat(locale.peek(), options))
+  return found
+}
+
 /**
  * @param {Date} date
  * @param {Intl.DateTimeFormatOptions} options
  */
-function format(date, options) {
-  const key = `${locale.value} ${JSON.stringify(options)}`
-  let found = formats.get(key)
-  if (!found) formats.set(key, found = new Intl.DateTimeFormat(locale.peek(), options))
-  return found.format(date)
-}
+const format = (date, options) => formatter(options).format(date)
+
+/** "09:04", but "9:04 AM" where a day has twice twelve hours. @returns {Intl.DateTimeFormatOptions} */
+const time = () => ({ hour: formatter({ hour: 'numeric' }).resolvedOptions().hour12 ? 'numeric' : '2-digit', minute: '2-digit' })
 
 /** The moment, unless it is the API's "never": year 1. @param {string} iso */
 const moment = iso => {
@@ -59,7 +65,14 @@ const moment = iso => {
 export const isSameDay = (a, b) => startOfDay(new Date(a)) === startOfDay(new Date(b))
 
 /** "09:04" or "9:04 AM", as the language does. @param {string} iso */
-export const timeOf = iso => short(moment(iso), { hour: '2-digit', minute: '2-digit' })
+export const timeOf = iso => short(moment(iso), time())
+
+/** The time without its half of the day, where there is room for no more. @param {string} iso */
+export function clockOf(iso) {
+  const date = moment(iso)
+  const parts = date ? formatter(time()).formatToParts(date) : []
+  return parts.filter(({ type }) => type !== 'dayPeriod').map(({ value }) => value).join('').trim()
+}
 
 /** "Tuesday, 24 November 2026 at 09:04:12": the title of a time. @param {string} iso */
 export const fullTime = iso => short(moment(iso), { dateStyle: 'full', timeStyle: 'medium' })
@@ -87,7 +100,7 @@ export function ago(iso) {
   const days = daysAgo(date)
   if (days === 0) return t('common.todayAt', { time: timeOf(iso) })
   if (days === 1) return t('common.yesterdayAt', { time: timeOf(iso) })
-  if (days > 1 && days < 7) return format(date, { weekday: 'short', hour: '2-digit', minute: '2-digit' })
+  if (days > 1 && days < 7) return format(date, { weekday: 'short', ...time() })
   return format(date, { day: 'numeric', month: 'short', ...year(date) })
 }
 

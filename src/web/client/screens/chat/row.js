@@ -1,7 +1,7 @@
 // One message: who said it, when, what, and what others did with it.
 
 import { computed } from '../../base/signal.js'
-import { ago, fullTime, timeOf } from '../../text/dates.js'
+import { ago, clockOf, fullTime, timeOf } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
@@ -52,7 +52,7 @@ export function messageRow(store, item, { inThread, goal }) {
       tabindex: -1,
       'aria-label': () => t('talk.said', { name: nameOf(writer.value), text: message.value.content.slice(0, 200) }),
     },
-    when(isFirst, () => () => face(writer.value), () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => timeOf(message.value.created_at))),
+    when(isFirst, () => () => face(writer.value), () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => clockOf(message.value.created_at))),
     h('div', { class: 'said' },
       when(isFirst, () => h('p', { class: 'head' },
         h('span', { class: 'who' }, () => name(writer.value)),
@@ -65,7 +65,7 @@ export function messageRow(store, item, { inThread, goal }) {
       reactionBar(store, () => message.value),
       pendingNote(store, pending),
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
-    when(() => !isDeleted() && !pending(), () => messageTools(store, () => message.value, { openThread }))))
+    when(() => !isDeleted() && !pending(), () => messageTools(store, () => message.value, { openThread: inThread ? null : openThread }))))
 }
 
 const NEVER = '0001-01-01T00:00:00Z'
