@@ -1,6 +1,7 @@
 // The store against the real server, step by step.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { clock } from '../../src/web/client/base/clock.js'
 import { start, until } from '../sdk/lib/server.mjs'
 import { team, visit } from './lib/visit.mjs'
 
@@ -154,4 +155,45 @@ test('without a network the last visit is there all the same', async t => {
   await next.talk(channel).open()
   assert.deepEqual(texts(next.talk(channel)), ['hello'])
   assert.equal(next.talk(channel).state.peek(), 'catching-up')
+})
+
+test('who was removed from a channel while asleep sees it go, and nothing of it is kept', async t => {
+  const { stores: [ada, grace], people: [, person], organisation } = await pair(t)
+  const { data: made } = await ada.api.createChannel({ name: 'news', organisation_id: organisation, userIds: [person.id] })
+  await ada.api.createMessage(made.id, { content: 'between us' })
+  await until('it is there', () => grace.channel(made.id))
+  const talk = grace.talk(made.id)
+  await talk.open()
+  const records = await grace.storage.open(`tidings-kept-${person.id}`)
+  await until('it is kept', async () => records.get(`talk/${made.id}`))
+  grace.line.isDown = true
+  await ada.api.removeChannelMember(made.id, person.id)
+  grace.line.isDown = false
+  grace.wake()
+  await until('it is gone', () => talk.state.peek() === 'gone' && !grace.channel(made.id))
+  await until('it is erased', async () => !await records.get(`talk/${made.id}`))
+})
+
+test('a tab whose account was changed in another tab sends nothing in its name', async t => {
+  const { server, stores: [ada], people: [person], channel, organisation } = await pair(t)
+  const bob = await visit(server, 'bob', person.fetch)
+  const { data } = await person.api.getChannel(channel).catch(error => ({ data: error.code }))
+  assert.equal(data, 'other_user')
+  ada.outgoing.post({ channel, text: 'in whose name?' })
+  await until('it says so', () => ada.ended.peek() === 'other-user')
+  assert.equal(ada.outgoing.all.peek()[0].state, 'waiting')
+  assert.ok(bob.id !== person.id && organisation)
+})
+
+test('a clock that is two days wrong changes nothing', async t => {
+  const { people: [person], slug, channel } = await pair(t)
+  for (const days of [-2, 2]) {
+    const store = person.store({ clock: { ...clock, now: () => Date.now() + days * 86_400_000 } })
+    await store.open({ slug, channel })
+    const talk = store.talk(channel)
+    await talk.open()
+    store.outgoing.post({ channel, text: `${days} days` })
+    await until('it is sent', () => store.outgoing.all.peek().length === 0 && texts(talk).at(-1) === `${days} days`)
+    store.close()
+  }
 })

@@ -46,9 +46,8 @@ export function network() {
   }
 }
 
-/** Registers somebody and logs them in by cookie. */
-export async function visit(server, name) {
-  const fetch = browserFetch()
+/** Registers somebody and logs them in by cookie, in a browser of their own. */
+export async function visit(server, name, fetch = browserFetch()) {
   const api = createRequests({ base: server.url, fetch })
   const email = `${name}@example.org`
   await api.register({ email, password: PASSWORD, username: name })

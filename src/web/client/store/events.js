@@ -154,9 +154,15 @@ const blank = { content: '', message: '', mentions: [], reactions: [], is_pinned
 const countsOf = (counts, row) => (counts ? { message_count: counts.message_count, last_reply: counts.last_reply,
   participant_count: counts.participant_count, participants: counts.participants } : row)
 
-/** @type {Apply} */
-export const apply = (store, publication, position, channel) => batch(() => {
-  const kind = publication?.notification_type
-  if (kind) kinds[kind]?.(store, publication, position, channel)
-  else if (publication?.id && publication.thread_id && publication.channel_id) posted(store, publication, position, channel)
-})
+/** @type {Apply} Other programs publish what they like: what fails here harms nothing else, and is reported. */
+export const apply = (store, publication, position, channel) => {
+  try {
+    batch(() => {
+      const kind = publication?.notification_type
+      if (typeof kind === 'string') Object.hasOwn(kinds, kind) && kinds[kind](store, publication, position, channel)
+      else if (publication?.id && publication.thread_id && publication.channel_id) posted(store, publication, position, channel)
+    })
+  } catch (error) {
+    queueMicrotask(() => { throw error })
+  }
+}
