@@ -1,0 +1,239 @@
+// Two people talk: what one does, the other sees; threads, search, pins and people of a channel; by keyboard as well. In Chromium and Firefox.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSERS, PHONE, WIDE, accessible, arrives, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { account, organisation, start } from './lib/server.mjs'
+
+const timeout = 60_000
+
+async function world(t) {
+  const server = await start(t)
+  await server.launch()
+  const [ada, grace] = await Promise.all([
+    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+    account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+  ])
+  const harbour = await organisation(ada, [grace])
+  return { server, ada, grace, harbour, channel: harbour.general.id, talk: `${server.url}/o/${harbour.slug}` }
+}
+
+/** Opens an address with a new session's cookies. */
+async function enter(page, { url }, { email, password }, address) {
+  const response = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
+    body: JSON.stringify({ email, password, cookie: true }),
+  })
+  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
+  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
+  await page.goto(address)
+  await composer(page)
+}
+
+const composer = page => page.waitForSelector('.main .composer textarea', { visible: true })
+
+/** Writes where one writes in the channel. */
+async function write(page, text) {
+  await page.bringToFront()
+  const area = await composer(page)
+  await area.focus()
+  await page.keyboard.type(text)
+}
+
+async function post(page, text) {
+  await write(page, text)
+  await page.keyboard.press('Enter')
+  await sees(page, text)
+}
+
+/** Waits until no message has the text. What was announced stays where only readers of the screen find it. */
+const misses = (page, text) => page.waitForFunction(
+  text => ![...document.querySelectorAll('.row, .thread-card')].some(each => each.innerText.includes(text)), { polling: 50 }, text)
+
+/** The message with this text. */
+const message = async ({ server, ada, channel }, text) =>
+  (await server.call('GET', `/channels/${channel}/messages`, { bearer: ada.bearer })).messages.find(each => each.content === text)
+
+/** Opens the menu of the message with this text, and presses what it is called there. */
+async function choose(page, text, item) {
+  await page.bringToFront()
+  const row = await page.waitForFunction(text => [...document.querySelectorAll('.main .row')].find(each => each.innerText.includes(text)), { polling: 50 }, text)
+  await row.hover()
+  await (await row.$('.tools button:last-child')).click()
+  await press(page, item, 'menuitem')
+}
+
+const focused = page => page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent)
+
+/** Presses a key until the focus is where it is wanted; fails if it never gets there. */
+async function reach(page, key, wanted, most = 60) {
+  for (let count = 0; count < most; count += 1) {
+    if (await focused(page) === wanted) return
+    await page.keyboard.press(key)
+  }
+  assert.fail(`${key} doesn't lead to "${wanted}", but to "${await focused(page)}"`)
+}
+
+for (const kind of BROWSERS) {
+  test(`the talk, and what is beside it, in ${kind}`, { timeout }, async t => {
+    const scene = await world(t)
+    const { server, ada, grace, channel, talk } = scene
+    const browser = await launch(t, kind)
+    const [one, other] = await Promise.all([browser.visitor(WIDE), browser.visitor(WIDE)])
+    const [hers, theirs] = [one.page, other.page]
+    await enter(hers, server, ada, `${talk}/${channel}`)
+    await enter(theirs, server, grace, `${talk}/${channel}`)
+
+    await t.test('a post is there for others, and Up edits it', async () => {
+      await post(hers, 'The pilot boat is late')
+      await sees(theirs, 'The pilot boat is late')
+      await hers.bringToFront()
+      await hers.keyboard.press('ArrowUp')
+      await hers.waitForFunction(() => document.activeElement.closest('.edit'), { polling: 50 })
+      await hers.keyboard.type(' again')
+      await hers.keyboard.press('Enter')
+      await sees(theirs, 'The pilot boat is late again')
+      await sees(theirs, '(edited)')
+    })
+
+    await t.test('what is deleted is gone for everybody', async () => {
+      await post(hers, 'Never mind')
+      await sees(theirs, 'Never mind')
+      await choose(hers, 'Never mind', 'Delete')
+      await press(hers, 'Delete')
+      await misses(theirs, 'Never mind')
+    })
+
+    await t.test('a reaction and a pin', async () => {
+      await post(hers, 'High water at noon')
+      await sees(theirs, 'High water at noon')
+      const { id } = await message(scene, 'High water at noon')
+      await grace.call('PUT', `/channels/${channel}/messages/${id}/reactions/${encodeURIComponent('🎉')}`)
+      const reaction = await hers.waitForSelector('.reaction[aria-pressed="false"]')
+      await hers.bringToFront()
+      await reaction.click()
+      await theirs.waitForFunction(() => document.querySelector('.reaction[aria-pressed="true"]')?.textContent.includes('2'), { polling: 50 })
+      await choose(hers, 'High water at noon', 'Pin')
+      await sees(theirs, 'Pinned by')
+      await press(theirs, 'Pinned messages', 'link')
+      await sees(theirs, 'Pinned by Ada King')
+      await press(theirs, 'Unpin')
+      await sees(theirs, 'Nothing is pinned here yet')
+      await press(theirs, 'Close')
+    })
+
+    await t.test('@ completes the name of a person, who is called', async () => {
+      await write(hers, '@gra')
+      await hers.waitForSelector('.choices [aria-selected="true"]')
+      await hers.keyboard.press('Enter')
+      await hers.keyboard.type('can you take the lines?')
+      await hers.keyboard.press('Enter')
+      await sees(theirs, '@Grace Holm can you take the lines?')
+      await theirs.waitForSelector('.row.called')
+    })
+
+    await t.test('a draft outlives the page', async () => {
+      await write(hers, 'Half a thought')
+      await new Promise(resolve => setTimeout(resolve, 700))
+      await hers.reload()
+      await hers.waitForFunction(() => document.querySelector('.main .composer textarea')?.value === 'Half a thought', { polling: 50 })
+      await hers.keyboard.press('Tab')
+      const area = await composer(hers)
+      await area.evaluate(each => { each.value = '' ; each.dispatchEvent(new Event('input')) })
+    })
+
+    await t.test('a reply in a thread is unread in my threads, until it is marked', async () => {
+      const { id } = await message(scene, 'High water at noon')
+      await theirs.goto(`${talk}/${channel}/${id}`)
+      await theirs.bringToFront()
+      await (await theirs.waitForSelector('.beside .composer textarea')).focus()
+      await theirs.keyboard.type('Then we sail at one')
+      await theirs.keyboard.press('Enter')
+      await hers.goto(`${talk}/threads`)
+      await sees(hers, 'Then we sail at one')
+      await sees(hers, '1 new')
+      await press(hers, 'Mark as read')
+      await misses(hers, '1 new')
+      await press(hers, 'Open the thread', 'link')
+      await arrives(hers, new RegExp(`/${channel}/${id}`))
+    })
+
+    await t.test('the search finds who wrote what, and leads there', async () => {
+      await hers.goto(`${talk}/${channel}`)
+      await press(hers, 'Search')
+      await fill(hers, 'Search messages', 'water')
+      await sees(hers, '1 message found')
+      await hers.click('.filters summary')
+      await fill(hers, 'Written by', 'gra')
+      await hers.waitForSelector('.filters [role="option"]')
+      await hers.keyboard.press('Enter')
+      await sees(hers, 'Nothing found.')
+      await press(hers, 'Clear the filters')
+      await sees(hers, '1 message found')
+      await hers.click('.result .text')
+      await hers.waitForSelector('.row.goal')
+      await sees(hers, '1 message found')
+    })
+
+    await t.test('the people of a channel', async () => {
+      await hers.goto(`${talk}/${channel}?pane=members`)
+      await sees(hers, '2 people')
+      await fill(hers, 'Find somebody here', 'grace')
+      await sees(hers, '1 person')
+      await press(hers, 'What can be done with Grace Holm')
+      await press(hers, 'Write to Grace Holm', 'menuitem')
+      await hers.waitForFunction(() => document.querySelector('.main .bar h1')?.innerText.includes('Grace Holm'), { polling: 50 })
+    })
+
+    await t.test('by keyboard alone: a post, its menu, a thread and back', async () => {
+      await hers.goto(`${talk}/${channel}`)
+      await composer(hers)
+      await sees(hers, 'High water at noon')
+      await reach(hers, 'Tab', 'Message to general')
+      await hers.keyboard.type('By keys alone')
+      await hers.keyboard.press('Enter')
+      await sees(theirs, 'By keys alone')
+      await hers.keyboard.down('Shift')
+      await reach(hers, 'Tab', 'Reply in thread')
+      await hers.keyboard.up('Shift')
+      await hers.keyboard.press('Enter')
+      await hers.waitForSelector('.beside .composer textarea')
+      await reach(hers, 'Tab', 'Reply …')
+      await hers.keyboard.type('Answered by keys')
+      await hers.keyboard.press('Enter')
+      await sees(hers, 'Answered by keys')
+      await hers.keyboard.press('Escape')
+      await hers.waitForFunction(() => !document.querySelector('.beside'), { polling: 50 })
+    })
+
+    if (kind === 'chrome') {
+      await t.test('nothing that axe-core finds, light and dark, wide and on a phone', async () => {
+        const { id } = await message(scene, 'High water at noon')
+        await ada.call('PUT', `/channels/${channel}/messages/${id}/pin`)
+        await grace.call('POST', `/channels/${channel}/messages`, { content: 'Rather at **two**', thread_id: id })
+        const screens = {
+          talk: [channel, '.row'],
+          thread: [`${channel}/${id}`, '.beside .row'],
+          threads: ['threads', '.last-reply'],
+          search: [`${channel}?search=water&after=2020-01-01`, '.result'],
+          pins: [`${channel}?pane=pins`, '.result'],
+          members: [`${channel}?pane=members`, '.person'],
+        }
+        for (const [name, [address, selector]] of Object.entries(screens)) {
+          await hers.goto(`${talk}/${address}`)
+          await hers.waitForSelector(selector)
+          for (const [view, width] of [[WIDE, 'wide'], [PHONE, 'phone']]) {
+            for (const colours of ['light', 'dark']) {
+              await hers.setViewport(view)
+              await theme(hers, kind, colours)
+              await picture(hers, `panes-${name}-${width}-${colours}`)
+              await accessible(hers, `${name} ${width} ${colours}`)
+            }
+          }
+        }
+        await hers.setViewport(WIDE)
+      })
+    }
+    assert.deepEqual([...one.problems, ...other.problems], [])
+  })
+}
