@@ -16,12 +16,12 @@ import { pick } from './reactions.js'
 /**
  * @param {Store} store
  * @param {() => Message} message
- * @param {{ openThread: () => void }} options
+ * @param {{ openThread: (() => void) | null }} options Nothing in a thread itself.
  */
 export function messageTools(store, message, { openThread }) {
   return h('div', { class: 'tools' },
     h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'), onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget) }, icon('face')),
-    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('reply')),
+    openThread && h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('reply')),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('chat.more'), title: t('chat.more'), 'aria-haspopup': 'menu',
       onclick: (/** @type {Event} */ event) => openMenu(/** @type {HTMLElement} */ (event.currentTarget), items(store, message())),
@@ -53,6 +53,13 @@ function items(store, message) {
 async function remove(store, message) {
   const { id, channel_id: channel } = message
   if (await confirm({ title: t('chat.deleteTitle'), text: t('chat.deleteText'), action: t('common.delete'), danger: true })) {
-    await attempt(() => store.api.deleteMessage(channel, id))
+    if (await attempt(() => store.api.deleteMessage(channel, id))) focusInstead(id)
   }
+}
+
+/** The focus doesn't go with a row: it moves to where one writes. @param {string} id */
+function focusInstead(id) {
+  const row = document.querySelector(`[data-id="${CSS.escape(id)}"]`)
+  const area = (row?.closest('.column') ?? document).querySelector('.composer textarea')
+  if (area instanceof HTMLElement) area.focus()
 }
