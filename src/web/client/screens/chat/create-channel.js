@@ -6,7 +6,7 @@ import { h } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
-import { show } from './opening.js'
+import { arrived, show } from './opening.js'
 import { personPicker } from './person-picker.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -46,6 +46,7 @@ function blank(store, close) {
         userIds: picker.chosen.peek().map(each => each.user_id),
       })
       await setTopic(store, data.id, trimmed(values, 'topic'))
+      await arrived(store, data.id)
       close(data.id)
     },
   })

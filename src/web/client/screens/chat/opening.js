@@ -18,7 +18,7 @@ const isTouch = matchMedia('(pointer: coarse)')
  * @param {string} channel An id, or `threads`.
  */
 export async function show(store, channel) {
-  if (channel !== 'threads') await until(() => store.channel(channel) !== null)
+  if (channel !== 'threads') await arrived(store, channel)
   go(address(store, { channel }))
   if (isTouch.matches) return
   requestAnimationFrame(() => {
@@ -26,6 +26,14 @@ export async function show(store, channel) {
     if (area instanceof HTMLElement && !document.querySelector('dialog[open]')) area.focus()
   })
 }
+
+/**
+ * Waits until the store knows of a channel that the caller has made or joined. Dialogs stay open for it, and so show that they wait.
+ *
+ * @param {Store} store
+ * @param {string} channel
+ */
+export const arrived = (store, channel) => until(() => store.channel(channel) !== null)
 
 /**
  * Waits until something holds of the store, though not for ever.
@@ -56,5 +64,6 @@ export function until(holds) {
  */
 export async function directMessage(store, people) {
   const { data } = await store.api.openDirectMessage(store.organisation.peek()?.id ?? '', { user_ids: people })
+  await arrived(store, data.id)
   return data.id
 }

@@ -41,6 +41,7 @@ export async function openSwitcher(store) {
 function switcher(store, close) {
   const query = signal('')
   const problem = signal('')
+  const isOpening = signal(false)
   const people = finding(store, MOST_PEOPLE + 2)
   const names = computed(() => allNames(store))
   const options = computed(() => {
@@ -58,11 +59,14 @@ function switcher(store, close) {
       if (text.trim()) people.look(text.trim())
     },
     take: async option => {
+      if (isOpening.peek()) return
+      isOpening.value = true
       try {
         close(await option.open())
       } catch (error) {
         problem.value = wording.explain(error)
       }
+      isOpening.value = false
     },
     pressed: event => {
       const again = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k'
@@ -72,7 +76,8 @@ function switcher(store, close) {
   })
   input.placeholder = t('chat.goToLabel')
   const none = () => query.value.trim() && options.value.length === 0 && !people.isBusy.value ? t('chat.nothingFound') : ''
-  return [input, rows, h('p', { class: 'quiet small', role: 'status' }, () => problem.value || people.problem.value || none())]
+  const state = () => isOpening.value ? t('common.waiting') : problem.value || people.problem.value || none()
+  return [input, rows, h('p', { class: 'quiet small', role: 'status' }, state)]
 }
 
 /** @returns {Place} */
