@@ -286,6 +286,29 @@ for (const kind of BROWSERS) {
       await page.close()
     })
 
+    await t.test('each organisation leads to its own settings', async () => {
+      await ada.call('POST', '/organisations', { name: 'Lighthouse' })
+      await page.goto(`${server.url}/settings/organisations`)
+      await pressIn(page, 'Harbour', 'Settings')
+      await sees(page, 'Grace Holm')
+      const addresses = await page.$$eval('.settings-nav a', links => links.map(link => link.pathname))
+      assert.ok(addresses.includes(`/settings/o/${harbour.slug}/roles`), String(addresses))
+    })
+
+    await t.test('a member leaves', async () => {
+      const tove = await account(server, 'tove')
+      const { token } = await ada.call('POST', `/organisations/${harbour.id}/join-links`, { uses: 1 })
+      await tove.call('POST', '/join', { token })
+      const { page } = await visitor()
+      await signIn(page, server, tove)
+      await page.goto(`${server.url}/settings/organisations`)
+      await pressIn(page, 'Harbour', 'Leave')
+      await press(page, 'Leave')
+      await sees(page, 'You have left Harbour.')
+      await assert.rejects(tove.call('GET', `/organisations/${harbour.id}`), /404/)
+      await page.close()
+    })
+
     await t.test('a member is deactivated, and activated again', async () => {
       const status = async () => (await ada.call('GET', `/organisations/${harbour.id}/users?ids=${grace.id}`))[0].status
       await page.goto(`${base}/members`)

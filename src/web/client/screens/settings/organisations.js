@@ -39,6 +39,8 @@ function row(store, all, own) {
     h('div', { class: 'item-buttons' },
       h('a', { class: 'button', href: `/o/${own.organisation_slug}`, 'aria-describedby': describedBy },
         t('settings.organisationGo')),
+      h('a', { class: 'button', href: `/settings/o/${own.organisation_slug}/members`, 'aria-describedby': describedBy },
+        t('settings.title')),
       // The owner first transfers the organisation, so it isn't left without one.
       !isOwner(own) && leave))
 }
