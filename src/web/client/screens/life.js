@@ -2,7 +2,7 @@
 
 import { effect } from '../base/signal.js'
 import { checkDay } from '../text/dates.js'
-import { t } from '../text/words.js'
+import { language, t } from '../text/words.js'
 import { h } from '../view/element.js'
 import { openDialog } from '../view/dialog.js'
 import { say } from '../view/toast.js'
@@ -10,7 +10,7 @@ import { place } from './addresses.js'
 
 /** @typedef {import('../store/index.js').Store} Store */
 
-const WORKER_AFTER_MS = 3_000
+const REST_AFTER_MS = 3_000
 const OWN_BUILD = new URL(import.meta.url).pathname.split('/')[2]
 
 /** @param {Store} store */
@@ -32,8 +32,9 @@ export function lifelong(store) {
   for (const event of ['online', 'pageshow', 'focus']) addEventListener(event, wake)
   document.addEventListener('resume', wake)
   document.addEventListener('visibilitychange', wake)
-  // It fetches all files, which must not hold up the talk.
-  setTimeout(registerWorker, WORKER_AFTER_MS)
+  // These fetch all files, which must not hold up the talk.
+  setTimeout(registerWorker, REST_AFTER_MS)
+  setTimeout(loadRest, REST_AFTER_MS)
 }
 
 /** @param {Store} store */
@@ -91,3 +92,13 @@ async function registerWorker() {
   }
 }
 
+/** Loads the modules that were not needed yet: after an upgrade the server has no files of this build any more. */
+async function loadRest() {
+  const list = await fetch('/client/files.json').then(answer => answer.json()).catch(() => null)
+  if (list?.build !== OWN_BUILD) return
+  const words = `/texts/${language.peek()}/`
+  for (const file of list.files) {
+    if (!file.endsWith('.js') || (file.includes('/texts/') && !file.includes(words))) continue
+    document.head.append(h('link', { rel: 'modulepreload', href: file }))
+  }
+}
