@@ -70,7 +70,10 @@ async function play({ own = [['me', at(10)]], random = () => 1, tokens = [] } = 
   const push = createPush({
     url: () => 'ws://server', WebSocket: Line, clock, random,
     getToken: async () => `token ${given += 1}`,
-    getTokens: async names => (tokens.push(...names), new Map(names.filter(name => name !== 'forbidden').map(name => [name, `for ${name}`]))),
+    getTokens: async names => {
+      tokens.push(...names)
+      return new Map(names.filter(name => name !== 'forbidden').map(name => [name, `for ${name}`]))
+    },
     heard: {
       published: (name, data, { offset }) => told.push(`${name} ${offset} ${data}`),
       caughtUp: (name, recovered) => told.push(`${name} ${recovered ? 'recovered' : 'lost'}`),
@@ -103,7 +106,8 @@ test('it recovers its own streams from where their state was fetched, in the ord
 test('what was heard moves the place, and is not heard twice', async () => {
   const { line, greet, told, push, clock } = await play()
   greet()
-  line().say({ push: { channel: 'me', pub: { offset: 11, data: 'a' } } }, { push: { channel: 'me', pub: { offset: 11, data: 'a' } } })
+  const again = { push: { channel: 'me', pub: { offset: 11, data: 'a' } } }
+  line().say(again, again)
   assert.deepEqual(told, ['me recovered', 'me 11 a'])
   assert.deepEqual(push.position('me'), at(11))
   line().end(1006)
@@ -226,7 +230,8 @@ test('it is patient where coming back soon is no use', async () => {
 test('a stream that the server adds is new, and its state has to be fetched', async () => {
   const { line, greet, told, push } = await play()
   greet()
-  line().say({ push: { channel: 'org', subscribe: { recoverable: true, ...at(40) } } }, { push: { channel: 'org', pub: { offset: 41, data: 'a' } } })
+  const added = { push: { channel: 'org', subscribe: { recoverable: true, ...at(40) } } }
+  line().say(added, { push: { channel: 'org', pub: { offset: 41, data: 'a' } } })
   assert.deepEqual(told, ['me recovered', 'org lost', 'org 41 a'])
   assert.deepEqual(push.own(), [['me', at(10)], ['org', at(41)]])
 })

@@ -36,14 +36,18 @@ export function listen(server, person) {
 
   const push = createPush({
     url: () => server.socketUrl, WebSocket: line.WebSocket, clock, getToken: token,
-    getTokens: async channels => new Map((await person.api.createSubscriptionToken({ channels })).data.tokens.map(one => [one.channel, one.token])),
+    getTokens: async channels => {
+      const { data } = await person.api.createSubscriptionToken({ channels })
+      return new Map(data.tokens.map(one => [one.channel, one.token]))
+    },
     heard: {
       published: (name, data, { offset }) => ours.hear(name, data, offset),
       caughtUp: (name, recovered, { offset }) => recovered || ours.lose(name, offset),
       gone: name => ours.end(name),
     },
   })
-  const other = new Centrifuge(server.socketUrl, { getToken: token, websocket: line.WebSocket, minReconnectDelay: 50, maxReconnectDelay: 1000 })
+  const soon = { minReconnectDelay: 50, maxReconnectDelay: 1000 }
+  const other = new Centrifuge(server.socketUrl, { getToken: token, websocket: line.WebSocket, ...soon })
   other.on('publication', ({ channel, data, offset }) => theirs.hear(channel, data, offset))
   other.on('subscribed', ({ channel, recovered, streamPosition }) => recovered || theirs.lose(channel, streamPosition.offset))
   other.on('unsubscribed', ({ channel }) => theirs.end(channel))
@@ -65,7 +69,8 @@ export function listen(server, person) {
       if (other.getSubscription(channel)) return
       push.subscribe(channel, null)
       const getToken = async ({ channel }) => (await person.api.createSubscriptionToken({ channel })).data.token
-      const subscription = other.newSubscription(channel, { getToken, recoverable: true, positioned: true, minResubscribeDelay: 50 })
+      const options = { getToken, recoverable: true, positioned: true, minResubscribeDelay: 50 }
+      const subscription = other.newSubscription(channel, options)
       subscription.on('publication', ({ data, offset }) => theirs.hear(channel, data, offset))
       subscription.on('subscribed', ({ recovered, streamPosition }) => recovered || theirs.lose(channel, streamPosition.offset))
       subscription.on('unsubscribed', () => theirs.end(channel))

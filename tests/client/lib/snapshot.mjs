@@ -47,9 +47,10 @@ export const piece = (talk, from = 0, to = Infinity) => ({
 /** The first difference between two values, by its path. */
 export function difference(found, expected, path = '') {
   if (Object.is(found, expected)) return null
-  if (Array.isArray(found) && Array.isArray(expected) && found.length !== expected.length) return `${path}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`
   const isPair = [found, expected].every(one => one !== null && typeof one === 'object')
-  if (!isPair) return `${path}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`
+  if (!isPair || (Array.isArray(found) && found.length !== expected.length)) {
+    return `${path}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`
+  }
   for (const key of new Set([...Object.keys(found), ...Object.keys(expected)])) {
     const deeper = difference(found[key], expected[key], `${path}/${key}`)
     if (deeper) return deeper

@@ -56,7 +56,8 @@ export async function visit(server, name, fetch = browserFetch()) {
   const mail = await createRequests({ base: server.url }).logIn({ email, password: PASSWORD })
   let bearer = mail.data.access_token
   const join = async token => {
-    const { data } = await createRequests({ base: server.url, headers: { Authorization: `Bearer ${bearer}` } }).acceptInvitation({ token })
+    const elsewhere = createRequests({ base: server.url, headers: { Authorization: `Bearer ${bearer}` } })
+    const { data } = await elsewhere.acceptInvitation({ token })
     bearer = data.access_token
   }
   return { ...person(server, name, fetch, data.user.id), join }
@@ -68,7 +69,8 @@ function person(server, name, fetch, id) {
     name, id, api, fetch,
     /** A store as a tab has it. Tabs that get the same `storage` share it. */
     store({ storage = memoryStorage(), line = network(), ...options } = {}) {
-      return Object.assign(openStore({ base: server.url, fetch, WebSocket: line.WebSocket, storage, locks: undefined, ...options }), { line, storage })
+      const store = openStore({ base: server.url, fetch, WebSocket: line.WebSocket, storage, locks: undefined, ...options })
+      return Object.assign(store, { line, storage })
     },
   }
 }

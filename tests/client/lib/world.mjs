@@ -3,7 +3,8 @@ import { Refusal } from '../../../src/web/client/net/request.js'
 
 /** How often each thing is done. */
 const THINGS = {
-  post: 30, reply: 14, edit: 8, erase: 6, react: 8, unreact: 4, pin: 3, unpin: 2, read: 8, unread: 3, readThread: 4, unreadThread: 1, status: 1,
+  post: 30, reply: 14, edit: 8, erase: 6, react: 8, unreact: 4, pin: 3, unpin: 2, read: 8, unread: 3,
+  readThread: 4, unreadThread: 1, status: 1,
   create: 2, join: 3, leave: 2, add: 3, expel: 2, rename: 2, archive: 1, restore: 1, star: 2, unstar: 1, direct: 2, nickname: 1,
   profile: 2, promote: 1, role: 1, organisation: 1, another: 0.3, remove: 0.5, invite: 1,
 }
@@ -92,14 +93,23 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
       directs.add(data.channels_id)
     },
     // Of a name in a direct message, only those hear who have it open.
-    nickname: by => by.api.updateChannelUsername(chance.pick(channels.filter(id => !directs.has(id))), { username: `${by.name}-${made += 1}` }),
+    nickname: by => {
+      const named = channels.filter(id => !directs.has(id))
+      return by.api.updateChannelUsername(chance.pick(named), { username: `${by.name}-${made += 1}` })
+    },
     profile: by => by.api.updateProfile({ first_name: chance.pick(WORDS).replace(/@/g, ''), last_name: `${made += 1}` }),
-    promote: by => owner.api.updateOrganisationMember(organisation, other(owner).id, { role_id: chance.pick(['member', 'manager', role ?? 'guest']) }),
+    promote: () => {
+      const role_id = chance.pick(['member', 'manager', role ?? 'guest'])
+      return owner.api.updateOrganisationMember(organisation, other(owner).id, { role_id })
+    },
     async role() {
       const name = `role ${made += 1}`
       if (role === null) await owner.api.createRole(organisation, { name, permission_list: { 'post:messages': true } })
       else if (chance.below(2)) await owner.api.updateRole(organisation, role, { name })
-      else return owner.api.updateRolePermissions(organisation, role, { permission_list: { 'create:channels': chance.below(2) === 0 } })
+      else {
+        const permission_list = { 'create:channels': chance.below(2) === 0 }
+        return owner.api.updateRolePermissions(organisation, role, { permission_list })
+      }
       role = name
     },
     organisation: () => owner.api.updateOrganisation(organisation, { name: `Engines ${made += 1}` }),
@@ -141,7 +151,8 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
     /** Everybody is a member again, so that there is something to compare. */
     async restoreMembers() {
       for (const guest of people.slice(1)) {
-        const { data } = await owner.api.createInvitations({ org_id: organisation, emails: [`${guest.name}@example.org`] }).catch(() => ({ data: null }))
+        const invited = owner.api.createInvitations({ org_id: organisation, emails: [`${guest.name}@example.org`] })
+        const { data } = await invited.catch(() => ({ data: null }))
         const token = data?.invitations?.[0]?.invite_token
         if (token) await guest.join(token).catch(() => {})
       }

@@ -1,8 +1,8 @@
 // The live connection, as docs/push.md describes it: connects, subscribes, recovers what it missed, renews its tokens, and comes
 // back by itself.
 //
-// Each stream has a place in the server's log. What is heard moves it, and every connection recovers from there. If the server can't
-// prove that nothing is missing, `caughtUp` says so, and whoever keeps the state fetches it again.
+// Each stream has a place in the server's log. What is heard moves it, and every connection recovers from there. If the server
+// can't prove that nothing is missing, `caughtUp` says so, and whoever keeps the state fetches it again.
 
 import { batch, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
@@ -77,7 +77,8 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
   }
 
   const greet = () => {
-    const subs = Object.fromEntries([...streams].filter(([, { isOwn }]) => isOwn).map(([name, { position }]) => [name, place(position)]))
+    const own = [...streams].filter(([, { isOwn }]) => isOwn)
+    const subs = Object.fromEntries(own.map(([name, { position }]) => [name, place(position)]))
     socket?.send([{ name: 'connect', body: { token, name: 'tidings-web', subs }, replied: greeted }])
   }
 
@@ -94,7 +95,8 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     connection.value = { state: 'live' }
     if (result.expires) cancelRenewal = clock.after(renewal(result.ttl), renew)
     const subs = result.subs ?? {}
-    const missed = Object.entries(subs).flatMap(([name, sub]) => (sub.publications ?? []).map((/** @type {any} */ each) => [name, sub, each]))
+    const missed = Object.entries(subs)
+      .flatMap(([name, sub]) => (sub.publications ?? []).map((/** @type {any} */ each) => [name, sub, each]))
     for (const name of Object.keys(subs)) keep(name, true)
     // One log numbers all streams: in its order, a channel is known before what happens in it.
     for (const [name, sub, each] of missed.sort((one, other) => one[2].offset - other[2].offset)) publish(name, sub.epoch, each)
@@ -108,7 +110,8 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     const stream = keep(name, false)
     stream.state = 'on'
     const recovered = Boolean(result.was_recovering && result.recovered)
-    stream.position = { epoch: result.epoch ?? '', offset: Math.max(result.offset ?? 0, recovered ? stream.position?.offset ?? 0 : 0) }
+    const heardTo = recovered ? stream.position?.offset ?? 0 : 0
+    stream.position = { epoch: result.epoch ?? '', offset: Math.max(result.offset ?? 0, heardTo) }
     heard.caughtUp(name, recovered, stream.position)
   }
 

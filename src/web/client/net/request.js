@@ -104,8 +104,15 @@ export const isTransient = error => !(error instanceof Refusal) || error.status 
  * @param {(refusal: Refusal) => void} [options.refused] Hears of each refusal before the caller does.
  * @returns {Api}
  */
-export function createRequests({ base = '', fetch = globalThis.fetch, getUser = () => null, headers = {}, refused = () => {} } = {}) {
-  /** @param {string} method @param {string} path @param {unknown} [body] @param {boolean} [isAgain] @returns {Promise<Answer<any>>} */
+export function createRequests({ base = '', fetch = globalThis.fetch, getUser = () => null, headers = {},
+  refused = () => {} } = {}) {
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {boolean} [isAgain]
+   * @returns {Promise<Answer<any>>}
+   */
   const send = async (method, path, body, isAgain = false) => {
     const user = getUser()
     let response, text

@@ -33,7 +33,12 @@ const titled = channel => ({
   title: channel.is_direct && channel.participants.length > 0 ? channel.participants.map(nameOf).join(', ') : channel.name,
 })
 
-/** @param {any} from A row of a list, or a channel by itself. @param {string} organisation @param {boolean} isDirect @param {string} me */
+/**
+ * @param {any} from A row of a list, or a channel by itself.
+ * @param {string} organisation
+ * @param {boolean} isDirect
+ * @param {string} me
+ */
 const channelOf = (from, organisation, isDirect, me) => titled({
   id: from.id ?? from.channels_id,
   organisation_id: organisation,
@@ -52,7 +57,10 @@ const channelOf = (from, organisation, isDirect, me) => titled({
 /** Names order as people expect them, numbers in them by their size. */
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
 
-/** @param {{ me: () => string, came: (channel: string, isNew: boolean) => void }} options `came` is told of each channel that is listed. */
+/**
+ * @param {{ me: () => string, came: (channel: string, isNew: boolean) => void }} options `came` is told of each channel that is
+ *   listed.
+ */
 export function createChannels({ me, came }) {
   /** @type {Map<string, { record: import('../base/signal.js').Signal<Channel>, at: Position | null }>} */
   const channels = new Map()
@@ -106,7 +114,13 @@ export function createChannels({ me, came }) {
       if (record) record.value = titled({ ...record.peek(), ...change })
     },
 
-    /** All channels of an organisation, as of a place in the log. @param {any} start @param {string} organisation @param {Position | null} position */
+    /**
+     * All channels of an organisation, as of a place in the log.
+     *
+     * @param {any} start
+     * @param {string} organisation
+     * @param {Position | null} position
+     */
     replace(start, organisation, position) {
       const listed = new Set([...start.channels, ...start.direct_messages].map(({ id }) => id))
       for (const { id } of of(organisation)) if (!listed.has(id)) remove(id)
@@ -119,12 +133,19 @@ export function createChannels({ me, came }) {
       for (const { id } of of(organisation)) remove(id)
     },
 
-    /** Somebody has another name, in an organisation or in one channel. @param {(channel: Channel) => boolean} where @param {string} user @param {Partial<Participant>} change */
+    /**
+     * Somebody has another name, in an organisation or in one channel.
+     *
+     * @param {(channel: Channel) => boolean} where
+     * @param {string} user
+     * @param {Partial<Participant>} change
+     */
     rename(where, user, change) {
       for (const { record } of channels.values()) {
         const channel = record.peek()
         if (!where(channel) || !channel.participants.some(one => one.user_id === user)) continue
-        record.value = titled({ ...channel, participants: channel.participants.map(one => (one.user_id === user ? { ...one, ...change } : one)) })
+        const participants = channel.participants.map(one => (one.user_id === user ? { ...one, ...change } : one))
+        record.value = titled({ ...channel, participants })
       }
     },
 

@@ -10,7 +10,14 @@ const BUILT_IN = new Set(['admin', 'manager', 'project-lead', 'member', 'guest']
 
 /** @typedef {(store: import('./session.js').Parts, publication: any, position: Position, channel: string) => void} Apply */
 
-/** Changes a message wherever it is shown. @param {import('./session.js').Parts} store @param {any} ids @param {Position} position @param {(row: any) => any} change */
+/**
+ * Changes a message wherever it is shown.
+ *
+ * @param {import('./session.js').Parts} store
+ * @param {any} ids
+ * @param {Position} position
+ * @param {(row: any) => any} change
+ */
 const change = ({ messages, threads }, ids, position, change) => {
   for (const talk of messages.inChannel(ids.channel_id)) talk.change(ids.message_id, position, change)
   if (ids.message_id === ids.thread_id) threads.change(ids.thread_id, position, change)
@@ -19,7 +26,14 @@ const change = ({ messages, threads }, ids, position, change) => {
 /** A post that is deleted keeps its place for its replies, and goes with the last of them. @param {any} row */
 const unlessEmpty = row => (row.deleted_at !== NEVER && row.message_count === 0 ? null : row)
 
-/** Applies the counts of a thread. @param {import('./session.js').Parts} store @param {any} ids @param {Position} position @param {any} counts */
+/**
+ * Applies the counts of a thread.
+ *
+ * @param {import('./session.js').Parts} store
+ * @param {any} ids
+ * @param {Position} position
+ * @param {any} counts
+ */
 const recount = (store, ids, position, counts) => {
   const { message_count, last_reply, participant_count, participants } = counts
   const root = { channel_id: ids.channel_id, thread_id: ids.thread_id, message_id: ids.thread_id }
@@ -43,14 +57,18 @@ export const kinds = {
 
   deleted: (store, { data, modification_ids: ids, update_change: counts }, position) => {
     const isPost = ids.message_id === ids.thread_id
-    change(store, ids, position, row => (isPost ? unlessEmpty({ ...row, ...blank, deleted_at: data.deleted_at, ...countsOf(counts, row) }) : null))
+    const erased = (/** @type {any} */ row) => ({ ...row, ...blank, deleted_at: data.deleted_at, ...countsOf(counts, row) })
+    change(store, ids, position, row => (isPost ? unlessEmpty(erased(row)) : null))
     if (!isPost) recount(store, ids, position, counts)
   },
 
-  status_update: (store, { data, modification_ids: ids }, position) =>
-    change(store, { ...ids, message_id: data.thread_id, thread_id: data.thread_id }, position, row => ({ ...row, current_status: data.current_status })),
+  status_update: (store, { data, modification_ids: ids }, position) => {
+    const root = { ...ids, message_id: data.thread_id, thread_id: data.thread_id }
+    change(store, root, position, row => ({ ...row, current_status: data.current_status }))
+  },
 
-  reaction_event: (store, { reactions, modification_ids: ids }, position) => change(store, ids, position, row => ({ ...row, reactions })),
+  reaction_event: (store, { reactions, modification_ids: ids }, position) =>
+    change(store, ids, position, row => ({ ...row, reactions })),
 
   pinned_message_event: (store, { pinned_details, modification_ids: ids }, position) =>
     change(store, ids, position, row => ({ ...row, is_pinned: true, pinned: true, pinned_details })),

@@ -95,7 +95,8 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     streams.peek(channel)?.revive()
     messages.revive(channel)
     // Threads of a channel that one comes back to are one's own again.
-    if (isNew && threads.state.peek() === 'current' && channels.peek(channel)?.organisation_id === opened()) loading.threads(threads.load)
+    const isHere = channels.peek(channel)?.organisation_id === opened()
+    if (isNew && isHere && threads.state.peek() === 'current') loading.threads(threads.load)
   }
   const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver,
     listed: id => void kept.prune(id, channel => channels.peek(channel) !== null) })

@@ -1,7 +1,8 @@
-// What was shown last, kept for the next visit: the lists of the open organisation, and the newest page of the talks that were read last.
+// What was shown last, kept for the next visit: the lists of the open organisation, and the newest page of the talks that were read
+// last.
 //
-// It paints the first screen before the server has answered. None of it counts as current: the start replaces the lists, and each talk
-// recovers from its place in the log. It is erased when the session ends, and when another version wrote it.
+// It paints the first screen before the server has answered. None of it counts as current: the start replaces the lists, and each
+// talk recovers from its place in the log. It is erased when the session ends, and when another version wrote it.
 
 import { effect } from '../base/signal.js'
 
@@ -12,7 +13,10 @@ const TALKS = 20
 /** What changes often is written once in a while. */
 const DELAY_MS = 1000
 
-/** @typedef {{ rows: any[], position: import('../net/request.js').Position, hasOlder: boolean, organisation: string, at: number }} KeptTalk */
+/**
+ * @typedef {{ rows: any[], position: import('../net/request.js').Position, hasOlder: boolean, organisation: string, at: number }}
+ *   KeptTalk
+ */
 
 /**
  * @param {object} options
@@ -84,7 +88,12 @@ export function createKept({ storage, clock }) {
     /** @param {string} channel @returns {Promise<KeptTalk | null>} */
     talk: async channel => (records ? (await (await records).get(`talk/${channel}`).catch(() => null)) ?? null : null),
 
-    /** Erases what the user may not see any more, and the oldest. @param {string} organisation @param {(channel: string) => boolean} isListed */
+    /**
+     * Erases what the user may not see any more, and the oldest.
+     *
+     * @param {string} organisation
+     * @param {(channel: string) => boolean} isListed
+     */
     async prune(organisation, isListed) {
       const all = await records
       if (!all) return
@@ -116,10 +125,19 @@ export function createKept({ storage, clock }) {
   }
 }
 
-/** What is kept of the lists, in the form of a start. @param {any} user @param {any[]} organisations @param {any} organisation @param {ReturnType<import('./channels.js').createChannels>} channels @param {ReturnType<import('../net/push.js').createPush>} push */
+/**
+ * What is kept of the lists, in the form of a start.
+ *
+ * @param {any} user
+ * @param {any[]} organisations
+ * @param {any} organisation
+ * @param {ReturnType<import('./channels.js').createChannels>} channels
+ * @param {ReturnType<import('../net/push.js').createPush>} push
+ */
 export function keptStart(user, organisations, organisation, channels, push) {
   if (!user || !organisation) return null
-  const all = channels.of(organisation.id).map(({ unread_count: thread_count, title, ...channel }) => ({ ...channel, thread_count }))
+  const all = channels.of(organisation.id)
+    .map(({ unread_count: thread_count, title, ...channel }) => ({ ...channel, thread_count }))
   return {
     user,
     organisations,

@@ -29,7 +29,11 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
     return { messages: data, position, ...edges(query, next, previous) }
   }
 
-  /** @param {string} channel @param {string} thread @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>} */
+  /**
+   * @param {string} channel
+   * @param {string} thread
+   * @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>}
+   */
   const pagesOfThread = (channel, thread) => async query => {
     if (!query.before && !query.after && !query.around) {
       const { data, position } = await api.getThread(thread, { messages: query.limit })
@@ -104,7 +108,13 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
   }
 }
 
-/** A page's `next` leads on in its own direction, which for a page after a message is to what is newer. @param {import('./talk.js').Query} query @param {object | null} next @param {object | null} previous */
+/**
+ * A page's `next` leads on in its own direction, which for a page after a message is to what is newer.
+ *
+ * @param {import('./talk.js').Query} query
+ * @param {object | null} next
+ * @param {object | null} previous
+ */
 const edges = (query, next, previous) => (query.after
   ? { hasNewer: Boolean(next), hasOlder: true }
   : { hasOlder: Boolean(next), hasNewer: Boolean(previous) })

@@ -22,8 +22,8 @@ import { keptStart } from './kept.js'
  * @param {() => boolean} parts.isKnown Whether a start was taken in.
  * @param {(start: any) => void} parts.started
  */
-export function createOpening({ api, me, organisations, channels, people, threads, loading, push, outgoing, kept, isOver, ownNames, isKnown,
-  started }) {
+export function createOpening({ api, me, organisations, channels, people, threads, loading, push, outgoing, kept, isOver, ownNames,
+  isKnown, started }) {
   let isConnected = false
   /** What was asked for last is what is shown. */
   let latest = 0

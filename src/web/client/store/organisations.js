@@ -26,7 +26,11 @@ const rightsOf = start => ({ role: start.role, role_name: start.role_name, permi
 export function createOrganisations({ channels }) {
   /** @type {import('../base/signal.js').Signal<Map<string, Summary>>} */
   const summaries = signal(new Map())
-  /** What was opened is kept whole, and counts from its channels. @type {import('../base/signal.js').Signal<Map<string, Rights>>} */
+  /**
+   * What was opened is kept whole, and counts from its channels.
+   *
+   * @type {import('../base/signal.js').Signal<Map<string, Rights>>}
+   */
   const rights = signal(new Map())
   /** @type {import('../base/signal.js').Signal<string | null>} */
   const opened = signal(/** @type {string | null} */ (null))

@@ -1,8 +1,8 @@
 // What a person has posted and the server has not answered yet: never lost, never doubled, in order.
 //
-// Each post has an id that the client made, and is kept before it is sent. It is sent again with the same id until it is answered. What
-// is transient holds the line of its channel; a refusal steps aside with its reason. The tabs of a user share what is kept, and one of them
-// at a time sends.
+// Each post has an id that the client made, and is kept before it is sent. It is sent again with the same id until it is answered.
+// What is transient holds the line of its channel; a refusal steps aside with its reason. The tabs of a user share what is kept,
+// and one of them at a time sends.
 
 import { batch, computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
@@ -126,7 +126,8 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
     await unkeep(id)
     // It was changed while it was on its way, or an earlier try had arrived.
     if (message.content !== post.text) {
-      await api.updateMessage(post.channel, { message_id: id, content: post.text, thread_id: post.thread ?? undefined }).catch(() => {})
+      const edit = { message_id: id, content: post.text, thread_id: post.thread ?? undefined }
+      await api.updateMessage(post.channel, edit).catch(() => {})
     }
   }
 
@@ -254,4 +255,8 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
 }
 
 /** An error as it can be kept: a refusal by what it says. @param {any} error */
-const plain = error => (error ? { status: error.status, code: error.code, message: error.message, fields: error.fields, limit: error.limit } : null)
+const plain = error => {
+  if (!error) return null
+  const { status, code, message, fields, limit } = error
+  return { status, code, message, fields, limit }
+}

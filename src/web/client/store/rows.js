@@ -1,4 +1,5 @@
-// The messages of a talk in the order of their positions: one piece of it without gaps, and what is known of each as of which place.
+// The messages of a talk in the order of their positions: one piece of it without gaps, and what is known of each as of which
+// place.
 
 import { signal } from '../base/signal.js'
 import { includes } from './positions.js'

@@ -31,7 +31,10 @@ export function memoryStorage() {
         get: async key => structuredClone(records.get(key)),
         set: async (key, value) => void records.set(key, structuredClone(value)),
         delete: async key => void records.delete(key),
-        list: async prefix => structuredClone([...records].filter(([key]) => key.startsWith(prefix))).sort(([one], [other]) => (one < other ? -1 : 1)),
+        list: async prefix => {
+          const found = [...records].filter(([key]) => key.startsWith(prefix))
+          return structuredClone(found).sort(([one], [other]) => (one < other ? -1 : 1))
+        },
         update: async (key, change) => {
           const next = change(structuredClone(records.get(key)))
           records.set(key, structuredClone(next))

@@ -1,5 +1,5 @@
-// A talk: the top-level posts of a channel, or the replies of a thread. What is loaded is one piece without gaps, which what is pushed
-// keeps as a fresh fetch would answer it.
+// A talk: the top-level posts of a channel, or the replies of a thread. What is loaded is one piece without gaps, which what is
+// pushed keeps as a fresh fetch would answer it.
 
 import { batch, computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
@@ -227,7 +227,12 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
       if (opens > 0) load({})
     },
 
-    /** Takes in a new message at the end. @param {Message} message @param {Position | null} position Null if an answer told of it. */
+    /**
+     * Takes in a new message at the end.
+     *
+     * @param {Message} message
+     * @param {Position | null} position Null if an answer told of it.
+     */
     posted(message, position) {
       if (!isLoaded.peek() || hasNewer.peek() || (position && includes(newest, position))) return
       seen(message)
@@ -239,7 +244,13 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
       }
     },
 
-    /** Changes a message, or the thread's root. @param {string} id @param {Position} position @param {(message: Message) => Message | null} change */
+    /**
+     * Changes a message, or the thread's root.
+     *
+     * @param {string} id
+     * @param {Position} position
+     * @param {(message: Message) => Message | null} change
+     */
     change(id, position, change) {
       list.change(id, position, change)
       roots.change(id, position, change)

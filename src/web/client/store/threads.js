@@ -110,7 +110,8 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
       const id = organisation()
       if (!id || !hasMore.peek()) return
       const own = run
-      await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE, before }), answer => {
+      const query = { mine: true, messages: REPLIES, limit: PAGE, before }
+      await recorder.fetch(() => api.listOrganisationThreads(id, query), answer => {
         if (own !== run) return
         const known = new Set(rows.peek().map(row => row.thread_id))
         const fresh = answer.data.filter(row => !known.has(row.thread_id))
@@ -131,7 +132,8 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
         fetch(data.thread_id)
       } else if (!includes(places.get(data.thread_id), position)) {
         const { unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply } = data
-        const next = { ...known, unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply }
+        const counts = { unread_count, mention_count, last_read_id, message_count, participant_count }
+        const next = { ...known, ...counts, participants, last_reply }
         rows.value = sorted([...rows.peek().filter(row => row !== known), next])
         if (known.last_reply !== last_reply || known.message_count !== message_count) fetch(data.thread_id)
       }
