@@ -1,6 +1,6 @@
 // Choosing an emoji: a small dialog at the control that asks for one, and a sheet at the bottom on a phone.
 
-import { effect, onEnd, signal } from '../../base/signal.js'
+import { computed, effect, onEnd, signal } from '../../base/signal.js'
 import { USUAL, emojiGroups, emojiLabel, findEmoji } from '../../text/emoji.js'
 import { t } from '../../text/words.js'
 import { h, mount } from '../../view/element.js'
@@ -82,7 +82,7 @@ function choice(store, choose, close) {
   const problem = signal('')
   const named = signal('')
   loadEmojiNames(store).catch(error => { problem.value = wording.explain(error) })
-  const found = () => findEmoji(query.value.trim(), MOST_FOUND)
+  const found = computed(() => query.value.trim() ? findEmoji(query.value.trim(), MOST_FOUND) : [])
   const input = h('input', {
     type: 'text', inputmode: 'search', autocomplete: 'off', spellcheck: 'false', 'aria-label': t('chat.emojiSearch'), placeholder: t('chat.emojiSearch'),
     oninput: () => { query.value = input.value },
@@ -95,6 +95,11 @@ function choice(store, choose, close) {
       event.preventDefault()
     },
   })
+  const isNone = () => query.value.trim() !== '' && found.value.length === 0
+  const state = () => {
+    if (problem.value || !isNone()) return problem.value
+    return emojiGroups().size > 0 ? t('chat.emojiNone') : t('common.loading')
+  }
   const tell = (/** @type {Event} */ event) => { named.value = cellOf(event)?.getAttribute('aria-label') ?? '' }
   const grid = h('div', {
     class: 'emoji-grid',
@@ -107,15 +112,15 @@ function choice(store, choose, close) {
   },
   everything(() => query.value.trim() !== ''),
   h('div', { hidden: () => query.value.trim() === '' },
-    () => query.value.trim() !== '' && found().length > 0 && group(t('chat.emojiFound'), found().map((each, index) => cell(each.emoji, spoken(each), index)))))
+    () => found.value.length > 0 && group(t('chat.emojiFound'), found.value.map((each, index) => cell(each.emoji, spoken(each), index)))))
   inGrid(grid, '.emoji', input)
   return h('div', { class: 'emoji-inside' },
     h('div', { class: 'emoji-head' }, input,
       h('button', { type: 'button', class: 'icon-button', 'aria-label': t('common.close'), onclick: close }, icon('close'))),
     grid,
     h('p', { class: 'emoji-foot quiet small' },
-      h('span', { role: 'status' }, () => problem.value || (query.value.trim() && found().length === 0 ? t('chat.emojiNone') : '')),
-      h('span', { 'aria-hidden': 'true' }, () => (query.value.trim() && found().length === 0 ? '' : named.value))))
+      h('span', { role: 'status' }, state),
+      h('span', { 'aria-hidden': 'true' }, () => problem.value || isNone() ? '' : named.value)))
 }
 
 /**
