@@ -43,10 +43,11 @@ function showTitle(store) {
   const mentions = organisations.reduce((sum, each) => sum + each.mention_count, 0)
   const direct = store.directMessages.value.reduce((sum, each) => sum + Math.max(0, each.unread_count - each.mention_count), 0)
   const count = mentions + direct
-  const { channel } = place()
+  const { slug, channel } = place()
   const here = channel && channel !== 'threads' ? store.channel(channel)?.title : null
   const name = [here, store.organisation.value?.name].filter(Boolean).join(' · ') || t('common.tidings')
-  document.title = count > 0 ? `(${count}) ${name}` : name
+  // The settings and the ways in have titles of their own.
+  if (slug) document.title = count > 0 ? `(${count}) ${name}` : name
   if ('setAppBadge' in navigator) void (count > 0 ? navigator.setAppBadge(count) : navigator.clearAppBadge()).catch(() => {})
 }
 

@@ -48,6 +48,7 @@ export default {
   gone: 'Diesen Kanal gibt es nicht, oder er ist nicht für dich.',
   showAll: 'Alles zeigen',
   readOnly: 'Mit deiner Rolle kannst du hier lesen, aber nicht schreiben.',
+  notListed: 'Dieser Kanal ist archiviert, oder du bist nicht in ihm. Du kannst hier lesen, aber nicht schreiben.',
   endedTitle: 'Du bist abgemeldet',
   ended: 'Deine Sitzung ist beendet. Was du noch nicht gesendet hast, bleibt auf diesem Gerät für dich aufbewahrt.',
   otherUser: 'In diesem Browser hat sich jemand anderes angemeldet. Diese Seite zeigt nichts mehr, bis du dich wieder anmeldest.',

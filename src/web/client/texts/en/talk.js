@@ -48,6 +48,7 @@ export default {
   gone: 'This channel is not there, or not for you.',
   showAll: 'Show all',
   readOnly: 'Your role may read here, not write.',
+  notListed: 'This channel is archived, or you are not in it. It can be read, not written to.',
   endedTitle: 'You are signed out',
   ended: 'Your session has ended. What you have not sent is kept on this device for you.',
   otherUser: 'Somebody else has signed in with this browser. This page shows nothing more until you sign in again.',
