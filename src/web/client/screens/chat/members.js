@@ -14,7 +14,7 @@ import { face, name, nameOf } from '../face.js'
 import { addPeople } from './add-people.js'
 import { attempt } from './deeds.js'
 import { directMessage, show } from './opening.js'
-import { paneBar } from './thread.js'
+import { channelBar, failure, moreButton } from './pane-parts.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Member']} Member */
@@ -31,29 +31,31 @@ export function membersPane(store, channel) {
   const people = finding(store, channel)
   const isOwner = signal(false)
   // Without the owner's name the pane offers what the role allows.
-  store.api.getChannel(channel, { users: 0 }).then(({ data }) => { isOwner.value = data.owner_id === store.me.peek()?.id }, () => {})
+  store.api.getChannel(channel, { users: 0 }).then(({ data }) => {
+    isOwner.value = data.owner_id === store.me.peek()?.id
+  }, () => {})
   const rights = () => store.organisation.value?.permissions ?? {}
   const mayAdd = () => rights().can_post_messages && store.channel(channel)
   const mayRemove = () => rights().can_manage_channels || (isOwner.value && rights().can_post_messages)
   const add = async () => { if (await addPeople(store, channel)) await people.ask() }
   return h('section', { class: 'column', 'aria-label': t('talk.showMembers') },
-    paneBar(h('span', null, t('talk.showMembers')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
+    channelBar(store, t('talk.showMembers'), channel),
     h('div', { class: 'pane-body', tabindex: -1 },
       h('div', { class: 'pane-head' },
         h('input', {
-          type: 'search', 'aria-label': t('panes.memberSearch'), placeholder: t('panes.memberSearch'), autocomplete: 'off', dir: 'auto', maxlength: 256,
+          type: 'search', 'aria-label': t('panes.memberSearch'), placeholder: t('panes.memberSearch'),
+          autocomplete: 'off', dir: 'auto', maxlength: 256,
           oninput: (/** @type {Event} */ event) => people.look(/** @type {HTMLInputElement} */ (event.currentTarget).value),
         }),
         h('div', { class: 'pane-buttons' },
           when(mayAdd, () => h('button', { type: 'button', class: 'button', onclick: add }, icon('plus'), t('panes.addPeople'))),
-          when(() => store.channel(channel), () => h('button', { type: 'button', class: 'button', onclick: () => nameHere(store, channel) }, t('panes.nameHere'))))),
+          when(() => store.channel(channel), () =>
+            h('button', { type: 'button', class: 'button', onclick: () => nameHere(store, channel) }, t('panes.nameHere'))))),
       h('p', { class: 'pane-state quiet small', role: 'status' }, people.state),
-      when(() => people.problem.value, () => h('div', { class: 'pane-state', role: 'alert' }, h('p', { class: 'error' }, () => people.problem.value),
-        h('button', { type: 'button', class: 'button', onclick: people.ask }, t('common.retry')))),
+      failure(() => people.problem.value, people.ask),
       list(h('ul', { class: 'people', 'aria-label': t('talk.showMembers') }), () => people.rows.value, each => each.id, item =>
         memberRow(store, channel, () => item.value, () => Boolean(mayRemove()), people)),
-      when(() => people.next.value, () => h('p', { class: 'pane-more' },
-        h('button', { type: 'button', class: 'button', 'aria-busy': () => people.isBusy.value ? 'true' : null, onclick: people.more }, t('panes.morePeople'))))))
+      when(() => people.next.value, () => moreButton(t('panes.morePeople'), () => people.isBusy.value, people.more))))
 }
 
 /** @param {Member} member */
@@ -73,17 +75,21 @@ function memberRow(store, channel, member, mayRemove, people) {
     const anchor = /** @type {HTMLElement} */ (event.currentTarget)
     openMenu(anchor, [
       { label: t('panes.writeTo', { name: label() }), icon: 'mail', run: () => write(store, member().id) },
-      mayRemove() && { label: t('panes.removeMember'), icon: 'close', danger: true, run: () => remove(store, channel, member(), people, anchor) },
+      mayRemove() && {
+        label: t('panes.removeMember'), icon: 'close', danger: true, run: () => remove(store, channel, member(), people, anchor),
+      },
     ])
   }
   return h('li', { class: 'person' },
     () => face(personOf(member())),
     h('div', { class: 'person-name' },
-      h('p', null, h('span', { class: 'who' }, () => name(personOf(member()))), when(isMe, () => h('span', { class: 'quiet small' }, ` (${t('common.you')})`))),
+      h('p', null, h('span', { class: 'who' }, () => name(personOf(member()))),
+        when(isMe, () => h('span', { class: 'quiet small' }, ` (${t('common.you')})`))),
       h('p', { class: 'quiet small' }, h('bdi', null, () => `@${member().username}`),
         when(() => member().status === 'deactivated', () => ` · ${t('panes.deactivated')}`))),
     when(() => !isMe(), () => h('button', {
-      type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': () => t('panes.memberMenu', { name: label() }), onclick: menu,
+      type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': () => t('panes.memberMenu', { name: label() }),
+      onclick: menu,
     }, icon('more'))))
 }
 
@@ -100,7 +106,10 @@ const write = (store, user) => attempt(async () => show(store, await directMessa
 async function remove(store, channel, member, people, anchor) {
   const who = nameOf(personOf(member))
   const isSure = await confirm({
-    title: t('panes.removeTitle', { name: who }), text: t('panes.removeText', { name: store.channel(channel)?.name ?? '' }), action: t('panes.removeMember'), danger: true,
+    title: t('panes.removeTitle', { name: who }),
+    text: t('panes.removeText', { name: store.channel(channel)?.name ?? '' }),
+    action: t('panes.removeMember'),
+    danger: true,
   })
   if (!isSure) return
   const pane = anchor.closest('.pane-body')
@@ -123,7 +132,8 @@ async function nameHere(store, channel) {
     body: close => form({
       button: t('common.save'),
       children: [field(t('panes.nameHereLabel'), h('input', {
-        name: 'username', required: true, maxlength: 64, autocomplete: 'off', spellcheck: 'false', dir: 'auto', value: last?.username || me?.username || '',
+        name: 'username', required: true, maxlength: 64, autocomplete: 'off', spellcheck: 'false', dir: 'auto',
+        value: last?.username || me?.username || '',
       }), t('panes.nameHereHint'))],
       submit: async values => {
         await store.api.updateChannelUsername(channel, { username: String(values.get('username') ?? '').trim() })

@@ -10,6 +10,7 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address, listAddress } from '../addresses.js'
 import { face, name } from '../face.js'
+import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
 import { author } from './row.js'
@@ -27,11 +28,13 @@ export function myThreads(store) {
       h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
       h('h1', null, icon('threads'), t('talk.myThreads'))),
     h('div', { class: 'pane-body', tabindex: -1 },
-      when(() => isEmpty() && state.value === 'loading', () => h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),
+      when(() => isEmpty() && state.value === 'loading', () =>
+        h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),
       when(() => state.value === 'failed', () => h('div', { class: 'empty', role: 'alert' }, h('p', null, t('panes.threadsFailed')),
         h('button', { type: 'button', class: 'button', onclick: () => store.threads.load() }, t('common.retry')))),
       when(() => isEmpty() && state.value === 'current', () => h('p', { class: 'empty quiet' }, t('panes.noThreads'))),
-      list(h('ol', { class: 'my-threads' }), () => rows.value, row => row.thread_id, item => h('li', null, threadCard(store, /** @type {any} */ (item)))),
+      list(h('ol', { class: 'my-threads' }), () => rows.value, row => row.thread_id, item =>
+        h('li', null, threadCard(store, /** @type {any} */ (item)))),
       when(() => hasMore.value, () => more(store))))
 }
 
@@ -48,8 +51,7 @@ function more(store) {
       isBusy.value = false
     }
   }
-  return h('p', { class: 'pane-more' },
-    h('button', { type: 'button', class: 'button', 'aria-busy': () => isBusy.value ? 'true' : null, onclick: fetch }, t('panes.moreThreads')))
+  return moreButton(t('panes.moreThreads'), () => isBusy.value, fetch)
 }
 
 /**
@@ -73,8 +75,10 @@ function threadCard(store, item) {
         list(h('ul', null), () => thread().messages, each => each.id, reply => h('li', null, lastReply(store, () => reply.value))),
         h('p', { class: 'thread-foot small' },
           h('a', { href }, t('panes.openThread')),
-          when(() => thread().message_count > 0, () => h('span', { class: 'quiet' }, () => t('talk.lastReply', { when: ago(thread().last_reply) }))),
-          when(() => unread() > 0, () => h('button', { type: 'button', class: 'link-button', onclick: () => store.readThread(id) }, t('panes.markRead'))))),
+          when(() => thread().message_count > 0, () =>
+            h('span', { class: 'quiet' }, () => t('talk.lastReply', { when: ago(thread().last_reply) }))),
+          when(() => unread() > 0, () =>
+            h('button', { type: 'button', class: 'link-button', onclick: () => store.readThread(id) }, t('panes.markRead'))))),
     }))
 }
 
@@ -84,4 +88,6 @@ function threadCard(store, item) {
  */
 const lastReply = (store, message) => h('div', { class: 'last-reply' },
   () => face(author(store, message()), { tiny: true }),
-  h('div', { class: 'text' }, h('span', { class: 'who small' }, () => name(author(store, message()))), () => prose(store, message().content, message().mentions)))
+  h('div', { class: 'text' },
+    h('span', { class: 'who small' }, () => name(author(store, message()))),
+    () => prose(store, message().content, message().mentions)))

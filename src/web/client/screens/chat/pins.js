@@ -9,8 +9,8 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address } from '../addresses.js'
 import { nameOf } from '../face.js'
+import { channelBar, failure } from './pane-parts.js'
 import { result } from './result.js'
-import { paneBar } from './thread.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
@@ -32,6 +32,7 @@ export function pinsPane(store, channel) {
       if (own !== turn) return
       rows.value = data
       state.value = 'current'
+      problem.value = ''
     } catch (error) {
       if (own !== turn) return
       problem.value = wording.explain(error)
@@ -57,11 +58,10 @@ export function pinsPane(store, channel) {
     }
   }
   return h('section', { class: 'column', 'aria-label': t('talk.showPins') },
-    paneBar(h('span', null, t('talk.showPins')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
+    channelBar(store, t('talk.showPins'), channel),
     h('div', { class: 'pane-body', tabindex: -1 },
       when(() => state.value === 'loading', () => h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),
-      when(() => state.value === 'failed', () => h('div', { class: 'empty', role: 'alert' }, h('p', { class: 'error' }, () => problem.value),
-        h('button', { type: 'button', class: 'button', onclick: load }, t('common.retry')))),
+      failure(() => problem.value, load),
       when(() => state.value === 'current' && rows.value.length === 0, () => h('p', { class: 'empty quiet' }, t('panes.noPins'))),
       list(h('ol', { class: 'results', 'aria-label': t('talk.showPins') }), () => rows.value, each => each.id, item =>
         h('li', null, pinned(store, () => item.value, unpin)))))
@@ -81,7 +81,8 @@ function pinned(store, message, unpin) {
     const { pinned_details: details } = message()
     if (!details) return ''
     const person = store.person(details.pinned_by)
-    return t('panes.pinnedByAt', { name: nameOf(person.username ? person : { username: details.username }), when: ago(details.pinned_at) })
+    const who = nameOf(person.username ? person : { username: details.username })
+    return t('panes.pinnedByAt', { name: who, when: ago(details.pinned_at) })
   }
   return result(store, message, {
     href,
@@ -90,7 +91,8 @@ function pinned(store, message, unpin) {
       h('p', { class: 'thread-foot small' },
         h('a', { href }, t('panes.goThere')),
         when(() => store.organisation.value?.permissions.can_post_messages, () => h('button', {
-          type: 'button', class: 'link-button', onclick: (/** @type {Event} */ event) => unpin(message().id, /** @type {HTMLElement} */ (event.currentTarget)),
+          type: 'button', class: 'link-button',
+          onclick: (/** @type {Event} */ event) => unpin(message().id, /** @type {HTMLElement} */ (event.currentTarget)),
         }, t('chat.unpin')))),
     ],
   })

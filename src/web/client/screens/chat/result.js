@@ -18,13 +18,17 @@ import { mark } from './sidebar.js'
  * @param {() => Message} message
  * @param {{ href: () => string, above?: Child, below?: Child }} options `href` leads to the message, from its time.
  */
-export const result = (store, message, { href, above, below }) => h('article', { class: 'result way', onclick: (/** @type {Event} */ event) => follow(event, href()) },
+export const result = (store, message, { href, above, below }) => h('article', {
+  class: 'result way', onclick: (/** @type {Event} */ event) => follow(event, href()),
+},
   () => face(author(store, message())),
   h('div', { class: 'said' },
     above,
     h('p', { class: 'head' },
       h('span', { class: 'who' }, () => name(author(store, message()))),
-      h('a', { class: 'when', href }, h('time', { datetime: () => message().created_at, title: () => fullTime(message().created_at) }, () => ago(message().created_at)))),
+      h('a', { class: 'when', href }, h('time', {
+        datetime: () => message().created_at, title: () => fullTime(message().created_at),
+      }, () => ago(message().created_at)))),
     h('div', { class: 'text' }, () => text(store, message())),
     below))
 
@@ -43,7 +47,10 @@ function follow({ target }, href) {
  * @param {Message} message
  */
 const text = (store, message) => message.deleted_at.startsWith('0001')
-  ? [message.event_name && h('p', { class: 'event' }, h('bdi', null, message.event_name)), prose(store, message.content, message.mentions)]
+  ? [
+    message.event_name && h('p', { class: 'event' }, h('bdi', null, message.event_name)),
+    prose(store, message.content, message.mentions),
+  ]
   : h('p', { class: 'quiet' }, t('talk.deleted'))
 
 /**

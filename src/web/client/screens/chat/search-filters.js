@@ -52,7 +52,9 @@ function writer(store, change) {
     () => [
       h('span', { class: 'label' }, t('panes.writtenBy')),
       h('div', { class: 'chip' }, () => face(person(), { tiny: true }), h('span', null, () => name(person())),
-        h('button', { type: 'button', 'aria-label': () => t('panes.takeOutFilter', { name: nameOf(person()) }), onclick: clear }, icon('close'))),
+        h('button', {
+          type: 'button', 'aria-label': () => t('panes.takeOutFilter', { name: nameOf(person()) }), onclick: clear,
+        }, icon('close'))),
     ],
     () => {
       const people = finding(store, MOST_PEOPLE)
@@ -60,7 +62,9 @@ function writer(store, change) {
       const { input, rows } = chooser({
         label: t('panes.writtenBy'),
         first: -1,
-        options: () => typed.value ? people.found.value.map(each => ({ key: each.user_id, title: nameOf(each), beside: each.username, sign: face(each, { tiny: true }) })) : [],
+        options: () => typed.value ? people.found.value.map(each => ({
+          key: each.user_id, title: nameOf(each), beside: each.username, sign: face(each, { tiny: true }),
+        })) : [],
         typed: text => {
           typed.value = text
           if (text) people.look(text)
@@ -80,14 +84,17 @@ function writer(store, change) {
 function place(store, change) {
   const select = h('select', { onchange: () => change({ in: select.value }) },
     h('option', { value: '' }, t('panes.everywhere')),
-    h('optgroup', { label: t('talk.channels') }, () => store.channels.value.map(each => h('option', { value: each.id }, each.title))),
-    h('optgroup', { label: t('talk.people') }, () => store.directMessages.value.map(each => h('option', { value: each.id }, each.title))))
+    h('optgroup', { label: t('talk.channels') }, () => store.channels.value.map(option)),
+    h('optgroup', { label: t('talk.people') }, () => store.directMessages.value.map(option)))
   effect(() => {
     void [store.channels.value, store.directMessages.value]
     select.value = valueOf('in')
   })
   return field(t('panes.where'), select)
 }
+
+/** @param {import('../../store/index.js').Channel} channel */
+const option = ({ id, title }) => h('option', { value: id }, title)
 
 /**
  * @param {string} label

@@ -7,6 +7,7 @@ import { list } from '../../view/list.js'
 import { go, route } from '../../view/router.js'
 import { wording } from '../../view/wording.js'
 import { address, place } from '../addresses.js'
+import { failure, moreButton } from './pane-parts.js'
 import { channelName, result } from './result.js'
 import { NAMES, filters } from './search-filters.js'
 import { paneBar } from './thread.js'
@@ -16,6 +17,7 @@ import { paneBar } from './thread.js'
 
 const PAUSE_MS = 300
 const PAGE = 30
+const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
 /** Where the talk is not seen beside the search, a result takes its place. */
 const covered = matchMedia('(max-width: 1100px)')
@@ -44,13 +46,11 @@ export function searchPane(store) {
     h('div', { class: 'pane-body' },
       h('div', { class: 'pane-head' }, field(wanted), filters(store, change)),
       h('p', { class: 'pane-state quiet small', role: 'status' }, () => found.state(words())),
-      when(() => found.problem.value, () => h('div', { class: 'pane-state', role: 'alert' }, h('p', { class: 'error' }, () => found.problem.value),
-        h('button', { type: 'button', class: 'button', onclick: () => found.ask(new URLSearchParams(wanted.peek())) }, t('common.retry')))),
+      failure(() => found.problem.value, () => found.ask(new URLSearchParams(wanted.peek()))),
       list(h('ol', { class: 'results', 'aria-label': t('panes.results') }), () => found.rows.value, each => each.id, item =>
         h('li', { 'aria-current': () => place().message === item.value.id ? 'true' : null },
           result(store, () => item.value, { href: () => href(item.value), above: channelName(store, item.peek().channel_id) }))),
-      when(() => found.next.value, () => h('p', { class: 'pane-more' },
-        h('button', { type: 'button', class: 'button', 'aria-busy': () => found.isBusy.value ? 'true' : null, onclick: found.more }, t('panes.moreResults'))))))
+      when(() => found.next.value, () => moreButton(t('panes.moreResults'), () => found.isBusy.value, found.more))))
 }
 
 /**
@@ -77,7 +77,8 @@ function field(wanted) {
     change({ search: input.value })
   }
   const input = /** @type {HTMLInputElement} */ (h('input', {
-    type: 'search', 'aria-label': t('panes.searchLabel'), placeholder: t('panes.searchLabel'), autocomplete: 'off', dir: 'auto', maxlength: 256, enterkeyhint: 'search',
+    type: 'search', 'aria-label': t('panes.searchLabel'), placeholder: t('panes.searchLabel'),
+    autocomplete: 'off', dir: 'auto', maxlength: 256, enterkeyhint: 'search',
     oninput: () => {
       clearTimeout(pause)
       pause = setTimeout(ask, PAUSE_MS)
@@ -93,7 +94,7 @@ function field(wanted) {
 }
 
 /** The server's own rule: three characters, or two of those that are words by themselves. @param {string} words */
-const isEnough = words => [...words].length >= (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(words) ? 2 : 3)
+const isEnough = words => [...words].length >= (DENSE.test(words) ? 2 : 3)
 
 /** @param {Store} store */
 function finding(store) {
@@ -139,7 +140,8 @@ function finding(store) {
       if (!isEnough(words)) return t('panes.searchHint')
       if (isBusy.value && rows.value.length === 0) return t('panes.searching')
       if (!isDone.value) return ''
-      return rows.value.length === 0 ? t('panes.nothingFound') : t(next.value ? 'panes.foundMore' : 'panes.found', { count: rows.value.length })
+      const count = rows.value.length
+      return count === 0 ? t('panes.nothingFound') : t(next.value ? 'panes.foundMore' : 'panes.found', { count })
     },
   }
 }
