@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { clock } from '../../src/web/client/base/clock.js'
 import { start, until } from '../sdk/lib/server.mjs'
+import { forgetLastVisit } from '../../src/web/client/store/index.js'
 import { team, visit } from './lib/visit.mjs'
 
 const texts = talk => talk.rows.peek().map(row => row.content)
@@ -196,4 +197,24 @@ test('a clock that is two days wrong changes nothing', async t => {
     await until('it is sent', () => store.outgoing.all.peek().length === 0 && texts(talk).at(-1) === `${days} days`)
     store.close()
   }
+})
+
+test('whoever signs in sees nothing of the last person, whose drafts stay', async t => {
+  const { server, people: [person], stores: [ada], storage = ada.storage, slug, channel } = await pair(t)
+  const talk = ada.talk(channel)
+  await talk.open()
+  ada.outgoing.post({ channel, text: 'between us' })
+  ada.drafts.set(channel, 'half a thought')
+  const records = await storage.open(`tidings-kept-${person.id}`)
+  await until('it is kept', async () => (await records.list('')).length === 2)
+  ada.close()
+
+  const bob = await visit(server, 'bob', person.fetch)
+  await forgetLastVisit(storage)
+  assert.deepEqual(await records.list(''), [])
+  const store = bob.store({ storage })
+  t.after(() => store.close())
+  await assert.rejects(store.open({ slug, channel }), { code: 'organisation_not_found' })
+  assert.deepEqual(store.organisations.peek(), [])
+  assert.equal((await storage.open(`tidings-${person.id}`).then(all => all.list('draft/')))[0][1], 'half a thought')
 })

@@ -76,7 +76,7 @@ export const kinds = {
   unpinned_message_event: (store, { modification_ids: ids }, position) =>
     change(store, ids, position, row => ({ ...row, is_pinned: false, pinned: false, pinned_details: null })),
 
-  channel_update: (store, { data }, position, stream) => {
+  channel_update: (store, { data }, position) => {
     const { channels, organisations } = store
     const [id, organisation] = [data.channels_id, data.organisation_id]
     if (!organisations.isLoaded(organisation) || channels.includes(id, position)) return
@@ -85,8 +85,8 @@ export const kinds = {
     if (data.action === 'joined' && data.user_id === store.me.peek()?.id) store.came(id)
     if (data.action === 'renamed') channels.rename(channel => channel.id === id, data.user_id, { username: data.username })
     if (channels.peek(id)) return channels.update(id, { name: data.name, topic: data.topic, is_private: data.is_private })
-    // The channel's own stream may tell a last time of one that the user has left.
-    if (stream !== id) store.fetchChannel(id, organisation)
+    // Recovery tells the user's stream the latest change alone, and the channel's all: what one took away, either may give back.
+    store.fetchChannel(id, organisation)
   },
 
   unread_thread_change: (store, { data }, position) => {

@@ -11,7 +11,7 @@ import { createChannels } from './channels.js'
 import { createDrafts } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
-import { createKept } from './kept.js'
+import { createKept, forgetVisit } from './kept.js'
 import { createLoading } from './loading.js'
 import { createMessages } from './messages.js'
 import { createOpening } from './opening.js'
@@ -245,6 +245,9 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     },
   }
 }
+
+/** For the screens that sign somebody in: what the last visit left may be another person's. */
+export const forgetLastVisit = (storage = databaseStorage()) => forgetVisit(storage)
 
 /** @typedef {ReturnType<typeof openStore>} Store */
 /** @typedef {import('./talk.js').Talk} Talk */

@@ -64,11 +64,10 @@ export function createKept({ storage, clock }) {
     /** @param {string} user */
     async begin(user) {
       records = storage.open(`tidings-kept-${user}`)
-      await (await whose).update('last', last => {
-        // Of another version, or of another person, nothing is read.
-        if (last && (last.version !== VERSION || last.user !== user)) this.forget()
-        return { user, version: VERSION }
-      }).catch(() => {})
+      const last = await (await whose).get('last').catch(() => null)
+      // Of another version, or of another person, nothing is read.
+      if (last && (last.version !== VERSION || last.user !== user)) await forgetVisit(storage)
+      if (!isEnded) await (await whose).set('last', { user, version: VERSION }).catch(() => {})
     },
 
     /** @param {() => any} start Reads signals; null while there is nothing to keep. */
@@ -146,4 +145,18 @@ export function keptStart(user, organisations, organisation, channels, push) {
     direct_messages: all.filter(channel => channel.is_direct),
     places: push.own(),
   }
+}
+
+/**
+ * Erases what the last visit has left of talk: where somebody signs in, perhaps another person. Drafts and unsent posts stay for whom
+ * they belong to.
+ *
+ * @param {import('./storage.js').Storage} storage
+ */
+export async function forgetVisit(storage) {
+  const whose = await storage.open('tidings')
+  const last = await whose.get('last').catch(() => null)
+  if (!last) return
+  await whose.delete('last').catch(() => {})
+  await (await storage.open(`tidings-kept-${last.user}`)).clear().catch(() => {})
 }
