@@ -2,7 +2,7 @@
 
 import { Owner, effect, signal, untracked } from './base/signal.js'
 import { Refusal, createRequests } from './net/request.js'
-import { openStore } from './store/index.js'
+import { forgetLastVisit, openStore } from './store/index.js'
 import { refusalText } from './text/refusals.js'
 import { followLanguage, loadWords, preferredLanguage, setLanguage, t } from './text/words.js'
 import { h, mount } from './view/element.js'
@@ -84,6 +84,8 @@ async function settingsScreen(opened) {
 }
 
 async function entryScreen() {
+  // Whoever signs in is not to see what the last person saw, not even for a moment.
+  if (route.peek().path.startsWith('/sign-in')) void forgetLastVisit()
   const requests = createRequests({ fetch: fetch.bind(globalThis) })
   const [{ entry }, features] = await Promise.all([import('./screens/entry/entry.js'), requests.getFeatures(), loadWords('entry')])
   return () => entry({ requests, route, go, features: features.data, signedIn })
