@@ -94,6 +94,7 @@ for (const kind of BROWSERS) {
       await hers.keyboard.press('Enter')
       await sees(theirs, 'The pilot boat is late again')
       await sees(theirs, '(edited)')
+      await hers.waitForFunction(() => document.activeElement?.matches('.main .composer textarea'), { polling: 50 })
     })
 
     await t.test('what is deleted is gone for everybody', async () => {
@@ -204,6 +205,7 @@ for (const kind of BROWSERS) {
       await sees(hers, 'Answered by keys')
       await hers.keyboard.press('Escape')
       await hers.waitForFunction(() => !document.querySelector('.beside'), { polling: 50 })
+      await hers.waitForFunction(() => document.activeElement?.matches('.main .composer textarea'), { polling: 50 })
     })
 
     if (kind === 'chrome') {

@@ -41,11 +41,20 @@ export function place() {
   return { slug, channel, thread, message: query.get('m'), pane: query.get('pane'), search: query.get('search'), list: query.has('list') }
 }
 
-/** Closes what is open beside, by its address. */
+/** Closes what is open beside, by its address. A thread that the search led to gives its place back to the search. */
 export function closeBeside() {
   const { segments, query } = route.peek()
   const rest = new URLSearchParams(query)
-  for (const name of ['pane', 'search', 'm', 'from', 'in', 'before', 'after']) rest.delete(name)
+  const isThread = segments.length > 3
+  for (const name of isThread && rest.has('search') ? ['m'] : ['pane', 'search', 'm', 'from', 'in', 'before', 'after']) rest.delete(name)
   const path = '/' + segments.slice(0, 3).map(encodeURIComponent).join('/')
   go(rest.size > 0 ? `${path}?${rest}` : path)
+  requestAnimationFrame(focusTalk)
+}
+
+/** What closes takes the focus with it, which then goes to where one writes; on touch that would open the keyboard. */
+function focusTalk() {
+  if (document.activeElement !== document.body) return
+  const area = document.querySelector(matchMedia('(pointer: coarse)').matches ? '.main .talk' : '.main .composer textarea')
+  if (area instanceof HTMLElement) area.focus()
 }

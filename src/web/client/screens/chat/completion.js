@@ -68,7 +68,6 @@ export function completing(store, area, changed, channel) {
   area.setAttribute('aria-autocomplete', 'list')
   effect(() => {
     const isOpen = choices.value.length > 0
-    area.toggleAttribute('aria-haspopup', false)
     if (isOpen) {
       area.setAttribute('aria-controls', id)
       area.setAttribute('aria-activedescendant', `${id}-${chosen.value}`)

@@ -6,6 +6,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { completing } from './completion.js'
 import { editing } from './edit.js'
+import { grow } from './grow.js'
 import { isSending, sendsByEnter } from './enter.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -70,13 +71,6 @@ export function composer({ store, channel, thread, label }) {
     completion.node,
     when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
       () => t('chat.left', { count: left.value }))))
-}
-
-/** Browsers without `field-sizing` are told the height. @param {HTMLTextAreaElement} area */
-function grow(area) {
-  if (CSS.supports('field-sizing', 'content')) return
-  area.style.setProperty('height', 'auto')
-  area.style.setProperty('height', `${area.scrollHeight}px`)
 }
 
 /**

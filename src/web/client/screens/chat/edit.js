@@ -5,6 +5,7 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
 import { isSending } from './enter.js'
+import { grow } from './grow.js'
 
 /** The message that is being edited; null if none is. */
 export const editing = signal(/** @type {string | null} */ (null))
@@ -17,10 +18,15 @@ export const editing = signal(/** @type {string | null} */ (null))
 export function editMessage(store, message, close) {
   const { id, channel_id: channel, content } = message()
   const problem = h('p', { class: 'error', role: 'alert', hidden: true })
-  const area = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: content })
+  // The focus goes back to where the editing began: the field in which Up was pressed, or the row.
+  const from = document.activeElement instanceof HTMLTextAreaElement ? document.activeElement : null
+  const area = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: content, oninput: () => grow(area) })
+  let waits = false
   const save = async () => {
     const text = area.value.trim()
     if (!text || text === content) return leave()
+    if (waits) return
+    waits = true
     try {
       await store.api.updateMessage(channel, { message_id: id, content: text })
       leave()
@@ -28,14 +34,16 @@ export function editMessage(store, message, close) {
       problem.textContent = wording.explain(error)
       problem.hidden = false
     }
+    waits = false
   }
   const leave = () => {
     const row = area.closest('.row')
     close()
-    if (row instanceof HTMLElement) row.focus()
+    const back = from?.isConnected ? from : row
+    if (back instanceof HTMLElement) back.focus()
   }
   area.addEventListener('keydown', event => {
-    if (event.isComposing) return
+    if (event.isComposing || event.keyCode === 229) return
     if (event.key === 'Escape') leave()
     else if (isSending(event)) void save()
     else return
@@ -43,6 +51,7 @@ export function editMessage(store, message, close) {
     event.stopPropagation()
   })
   queueMicrotask(() => {
+    grow(area)
     area.focus()
     area.setSelectionRange(area.value.length, area.value.length)
   })
