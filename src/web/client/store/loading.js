@@ -45,15 +45,24 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
     running.delete(name)
   }
 
-  /** @param {string} [slug] @param {string} [channel] @returns {Promise<any>} The start. */
-  const fetchStart = (slug, channel) => recorder.fetch(() => api.start({ slug, channel }), ({ data, position }) => {
-    batch(() => {
-      started(data)
-      organisations.take(data, position)
+  /** The place of the latest start that was taken in. @type {import('../net/request.js').Position | null} */
+  let latest = null
+
+  /** @param {string} [slug] @param {string} [channel] @returns {Promise<any>} The start and its place. */
+  const fetchStart = async (slug, channel) => {
+    const taken = await recorder.fetch(() => api.start({ slug, channel }), ({ data, position }) => {
+      // One that was overtaken on its way is older than what is known, and what happened between may have been heard already.
+      if (latest && position && position.epoch === latest.epoch && position.offset < latest.offset) return null
+      latest = position
+      batch(() => {
+        started(data)
+        organisations.take(data, position)
+      })
+      if (data.organisation) listed(data.organisation.id)
+      return { start: data, position }
     })
-    if (data.organisation) listed(data.organisation.id)
-    return { start: data, position }
-  })
+    return taken ?? fetchStart(slug, channel)
+  }
 
   return {
     fetchStart,
