@@ -1,13 +1,14 @@
 // What can be done with a message: beside it while the pointer or the focus is there.
 
 import { t } from '../../text/words.js'
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { confirm } from '../../view/dialog.js'
 import { icon } from '../../view/icons.js'
 import { openMenu } from '../../view/menu.js'
 import { address } from '../addresses.js'
 import { attempt, copy } from './deeds.js'
 import { editing } from './edit.js'
+import { mayModerate, mayTakePart } from './may.js'
 import { pick } from './reactions.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -20,7 +21,10 @@ import { pick } from './reactions.js'
  */
 export function messageTools(store, message, { openThread }) {
   return h('div', { class: 'tools' },
-    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'), onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget) }, icon('face')),
+    when(() => mayTakePart(store, message().channel_id), () => h('button', {
+      type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'),
+      onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget),
+    }, icon('face'))),
     openThread && h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('reply')),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('chat.more'), title: t('chat.more'), 'aria-haspopup': 'menu',
@@ -34,15 +38,17 @@ export function messageTools(store, message, { openThread }) {
  */
 function items(store, message) {
   const isOwn = message.user_type === 'user' && message.user_id === store.me.peek()?.user_id
-  const rights = store.organisation.peek()?.permissions ?? {}
   const { id, channel_id: channel, thread_id: thread } = message
   return [
-    isOwn && { label: t('common.edit'), icon: 'edit', run: () => { editing.value = id } },
-    { label: message.is_pinned ? t('chat.unpin') : t('chat.pin'), icon: 'pin', run: () => attempt(() => store.api[message.is_pinned ? 'unpinMessage' : 'pinMessage'](channel, id)) },
+    isOwn && store.channel(channel) && { label: t('common.edit'), icon: 'edit', run: () => { editing.value = id } },
+    mayTakePart(store, channel) && {
+      label: message.is_pinned ? t('chat.unpin') : t('chat.pin'), icon: 'pin',
+      run: () => attempt(() => store.api[message.is_pinned ? 'unpinMessage' : 'pinMessage'](channel, id)),
+    },
     thread === id && { label: t('chat.markUnread'), icon: 'eye', run: () => attempt(() => store.markUnread(channel, id)) },
     { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(address(store, { channel, thread: thread === id ? null : thread, message: id }), location.origin).href) },
     { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
-    (isOwn || rights.can_manage_channels) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
+    (isOwn || mayModerate(store, channel)) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
   ]
 }
 

@@ -9,6 +9,7 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { loadEmojiNames } from '../emoji-names.js'
 import { nameOf } from '../face.js'
+import { mayTakePart } from './may.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Message} Message */
@@ -22,9 +23,10 @@ export function reactionBar(store, message) {
     if (message().reactions.some(each => /^[\w+-]+$/.test(each.emoji))) void loadEmojiNames(store).catch(() => {})
     return h('div', { class: 'under' },
       list(h('span', { class: 'reactions' }), () => message().reactions, each => each.emoji, item => reaction(store, message, item)),
-      h('button', {
-        type: 'button', class: 'reaction add', 'aria-label': t('chat.react'), onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget),
-      }, icon('face')))
+      when(() => mayTakePart(store, message().channel_id), () => h('button', {
+        type: 'button', class: 'reaction add', 'aria-label': t('chat.react'),
+        onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget),
+      }, icon('face'))))
   })
 }
 
