@@ -14,7 +14,7 @@ use poem_openapi::{
 
 use super::{
     body::{self, Bound},
-    cookies::{Cookies, Jar, Purpose},
+    cookies::{Cookies, Purpose},
 };
 use crate::{
     client_address,
@@ -114,7 +114,7 @@ fn session(req: &Request) -> Result<Option<Caller>> {
     let Some(token) = token else { return Ok(None) };
     let Some(caller) = find(app, token)? else {
         app.limits.address(address(req))?;
-        Jar::of(req).add([cookies.clear(Purpose::Session)]);
+        // It is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
         return Ok(None);
     };
     admit(req, caller).map(Some)

@@ -177,14 +177,12 @@ async fn log_out_takes_the_cookie_back_and_keeps_the_device_known() {
     reply.done(200, "Logout successful");
     assert_eq!(socket.closed().await, 3503);
 
-    // A cookie whose session has ended is taken back, too, and else counts for nothing.
-    let refused = browser.get("/profile").await;
-    assert_eq!(refused.cookies(), [expired.as_str()]);
-    refused.expect(401);
+    // A cookie whose session has ended counts for nothing. It isn't taken back: the browser may have another by then.
+    for late in [browser.get("/profile").await, browser.with("cookie", &format!("{name}=not.a.token")).get("/profile").await] {
+        assert!(late.cookies().is_empty());
+        late.expect(401);
+    }
     browser.get("/blogs").await.expect(200);
-    let without = browser.with("cookie", &format!("{name}=not.a.token")).get("/profile").await;
-    assert_eq!(without.cookies(), [expired.as_str()]);
-    without.expect(401);
     // From elsewhere it isn't looked at.
     let elsewhere = browser.with("sec-fetch-site", "cross-site").get("/profile").await;
     assert!(elsewhere.cookies().is_empty());

@@ -12,6 +12,7 @@ const FILES = {
 }
 /** The browsers to test with: both, or the one that BROWSER names. */
 export const BROWSERS = Object.keys(FILES).filter(kind => (process.env.BROWSER ?? kind) === kind)
+if (BROWSERS.length === 0) throw new Error(`BROWSER=${process.env.BROWSER}: expected one of ${Object.keys(FILES).join(', ')}`)
 export const WIDE = { width: 1280, height: 900 }
 export const PHONE = { width: 390, height: 844, isMobile: false }
 
