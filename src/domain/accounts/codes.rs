@@ -39,7 +39,7 @@ pub(super) fn make(request: &str) -> (String, Hash) {
 
 /// The hash of a code together with its request's secret: a million codes alone are tried in a moment.
 fn hash(request: &str, code: &str) -> Hash {
-    secret::sha256(&format!("{request} {code}"))
+    secret::sha256(format!("{request} {code}"))
 }
 
 /// Checks that a request still takes codes. 400 if there is none, 422 after five wrong codes.

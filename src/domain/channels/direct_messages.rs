@@ -69,7 +69,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
 /// The key that identifies a set of members, regardless of their order in the request.
 pub(in crate::domain) fn key(users: &[UserId]) -> [u8; 32] {
     let users: BTreeSet<String> = users.iter().map(UserId::to_string).collect();
-    secret::sha256(&users.into_iter().collect::<Vec<_>>().join(" "))
+    secret::sha256(users.into_iter().collect::<Vec<_>>().join(" "))
 }
 
 fn count_opened(tx: &Tx, organisation: OrganisationId, user: UserId) -> Result<i64> {

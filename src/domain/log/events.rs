@@ -202,7 +202,7 @@ pub fn body(epoch: &str, event: &Event) -> String {
 /// Adds a `notification_id` to a body. It derives from epoch, seq and kind, so that live push, recovery and history show the
 /// same one.
 pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> String {
-    let hash = secret::sha256(&format!("{epoch}:{seq}:{}", kind.name()));
+    let hash = secret::sha256(format!("{epoch}:{seq}:{}", kind.name()));
     let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
     format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
 }

@@ -82,7 +82,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         url,
         owning::answers_for(url, caller),
         target,
-        secret::sha256(&tx.site().keys().webhook_slug(id, 1, None)),
+        secret::sha256(tx.site().keys().webhook_slug(id, 1, None)),
         tx.site().keys().seal(&secret),
         log::last_seq(tx)?,
         tx.now(),

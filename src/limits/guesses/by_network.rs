@@ -57,8 +57,8 @@ impl ByNetwork {
 
 fn keys(network: IpAddr, account: &str) -> [([u8; 32], u32); 2] {
     [
-        (secret::sha256(&format!("{network} {account}")), FAILURES_BY_ACCOUNT),
-        (secret::sha256(&network.to_string()), FAILURES_BY_ADDRESS),
+        (secret::sha256(format!("{network} {account}")), FAILURES_BY_ACCOUNT),
+        (secret::sha256(network.to_string()), FAILURES_BY_ADDRESS),
     ]
 }
 

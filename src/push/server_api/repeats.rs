@@ -41,7 +41,7 @@ impl Repeats {
         if key.is_empty() {
             return Claim::First(first);
         }
-        let hash = sha256(&format!("{channel}\0{key}"));
+        let hash = sha256(format!("{channel}\0{key}"));
         let mut kept = self.0.lock().expect("nothing panics while it holds this");
         kept.forget();
         if let Some(known) = kept.outcomes.get(&hash)

@@ -97,7 +97,7 @@ fn google(server: &Server, subject: &str, email: &str, hosted: Option<&str>) -> 
         "email": email, "email_verified": true, "hd": hosted,
     });
     let claims = serde_json::from_value(claims).unwrap();
-    let token = Verified { claims, hash: tidings::secret::sha256(&uuid::Uuid::now_v7().to_string()), expires_at: Time::now() };
+    let token = Verified { claims, hash: tidings::secret::sha256(uuid::Uuid::now_v7().to_string()), expires_at: Time::now() };
     server.write(|tx| identities::log_in(tx, &token, &Device::default())).map(|started| started.user.email)
 }
 

@@ -173,7 +173,7 @@ impl Import {
             url,
             (!url.is_empty()).then_some(owner),
             target,
-            secret::sha256(&keys.webhook_slug(webhook.id, 1, None)),
+            secret::sha256(keys.webhook_slug(webhook.id, 1, None)),
             keys.seal(&secret::signing_secret()),
             log::last_seq(tx)?,
             webhook.created_at,
