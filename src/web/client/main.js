@@ -97,6 +97,8 @@ async function entryScreen() {
  * @param {string} [next] Own path.
  */
 async function signedIn(next = '/') {
+  // What was kept may be older than what has just been joined.
+  await forgetLastVisit().catch(() => {})
   store.peek()?.close()
   store.value = null
   shown = ''

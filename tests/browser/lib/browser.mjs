@@ -72,7 +72,7 @@ async function watched(kind, context, view, problems) {
   const page = await context.newPage()
   if (kind === 'chrome') await page.emulateMediaFeatures([STILL])
   await page.setViewport(view)
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(20_000)
   page.on('pageerror', error => problems.push(`error: ${error.message}`))
   page.on('request', request => {
     const url = new URL(request.url())
