@@ -13,6 +13,7 @@ import { lifelong } from './screens/life.js'
 import { chosenLanguage, followPreferences } from './screens/settings/preferences.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
+const FORGETS_WITHIN_MS = 1_000
 const TALK = new Set(['', 'o', 'threads'])
 
 /** The store of whoever is signed in. @type {import('./base/signal.js').Signal<import('./store/index.js').Store | null>} */
@@ -97,9 +98,9 @@ async function entryScreen() {
  * @param {string} [next] Own path.
  */
 async function signedIn(next = '/') {
-  // What was kept may be older than what has just been joined.
-  await forgetLastVisit().catch(() => {})
   store.peek()?.close()
+  // What was kept may be older than what has just been joined. A storage that doesn't answer keeps nobody out.
+  await Promise.race([forgetLastVisit().catch(() => {}), new Promise(resolve => setTimeout(resolve, FORGETS_WITHIN_MS))])
   store.value = null
   shown = ''
   go(next, { replace: true })
