@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, arrives, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
-import { account, organisation, start } from './lib/server.mjs'
+import { account, organisation, start, until } from './lib/server.mjs'
 
 const timeout = 60_000
 
@@ -237,5 +237,25 @@ for (const kind of BROWSERS) {
       })
     }
     assert.deepEqual([...one.problems, ...other.problems], [])
+  })
+
+  test(`what one posts while older messages are shown is seen, where the newest are, in ${kind}`, { timeout }, async t => {
+    const { server, ada, grace, channel, talk } = await world(t)
+    const say = content => grace.call('POST', `/channels/${channel}/messages`, { content })
+    const first = await say('The first buoy')
+    for (let number = 0; number < 120; number += 1) await say(`Buoy ${number}`)
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor(WIDE)
+    await enter(page, server, ada, `${talk}/${channel}?m=${first.id}`)
+    await page.waitForSelector('.row.goal')
+    assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /Buoy 119/)
+    await write(page, 'All buoys seen')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => {
+      const [before, last] = [...document.querySelectorAll('.main .row')].slice(-2)
+      return before.innerText.includes('Buoy 119') && last.innerText.includes('All buoys seen') && last.getBoundingClientRect().bottom < innerHeight
+    }, { polling: 50 })
+    await until('the post on the server', () => message({ server, ada, channel }, 'All buoys seen'), 5_000)
+    assert.deepEqual(problems, [])
   })
 }

@@ -50,9 +50,9 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
 
   const state = computed(() => {
     if (isGone.value || stream.isGone.value) return /** @type {State} */ ('gone')
-    if (error.value) return 'failed'
-    if (!isLoaded.value) return 'loading'
-    return stream.isCurrent.value && !isLoading.value ? 'current' : 'catching-up'
+    if (!isLoaded.value) return error.value ? 'failed' : 'loading'
+    // What is loaded stays readable while a fetch of it fails and is tried again.
+    return stream.isCurrent.value && !isLoading.value && !error.value ? 'current' : 'catching-up'
   })
 
   /** @param {Page} page */

@@ -22,8 +22,9 @@ const NEAR = 500
  * @param {() => string} options.channel
  * @param {() => string | null} options.thread
  * @param {() => string} options.label
+ * @param {() => void} options.sent Shows the end of the talk, where what was written stands.
  */
-export function composer({ store, channel, thread, label }) {
+export function composer({ store, channel, thread, label, sent }) {
   const key = untracked(() => thread() ?? channel())
   const draft = store.drafts.get(key)
   const left = signal(MOST)
@@ -49,6 +50,7 @@ export function composer({ store, channel, thread, label }) {
     store.outgoing.post({ channel: channel(), thread: thread(), text })
     area.value = ''
     changed()
+    sent()
     area.focus()
   }
   const completion = completing(store, area, changed, channel)

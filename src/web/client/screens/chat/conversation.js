@@ -39,7 +39,9 @@ export function conversation(store, id) {
     bar(store, id, channel),
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed', () => unavailable(talk), () => [
       messages.node,
-      when(() => mayWrite(store) && channel.value, () => composer({ store, channel: () => id, thread: () => null, label: () => t('talk.messageTo', { name: title() }) }),
+      when(() => mayWrite(store) && channel.value, () => composer({
+        store, channel: () => id, thread: () => null, label: () => t('talk.messageTo', { name: title() }), sent: messages.toNewest,
+      }),
         () => h('p', { class: 'notice read-only' }, () => t(channel.value ? 'talk.readOnly' : 'talk.notListed'))),
     ]))
 }

@@ -35,7 +35,7 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
   const me = store.me.peek()?.user_id ?? ''
   const firstNew = newLine(talk, lastRead, hasUnread, me)
   const content = list(h('ol', { class: 'rows', 'aria-label': label }),
-    () => lines(talk.rows.value, talk.hasNewer.value ? [] : pending(), firstNew.value, me),
+    () => lines(talk.rows.value, pending(), firstNew.value, me),
     each => each.key, item => line(store, item, inThread, goal), brokenRow)
   roving(content, '.row')
   const isAtEnd = signal(true)
@@ -84,12 +84,15 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
 
   // The first page opens at what is new; an address may name a message.
   let isOpen = false
+  /** The last goal that was gone to: once, and from then on the reader goes where they like. @type {string | null} */
+  let reached = null
   effect(() => {
     const wanted = goal()
+    if (!wanted) reached = null
     const state = talk.state.value
     if (state !== 'current' && talk.rows.value.length === 0) return
-    if (wanted) void show(wanted)
-    else if (!isOpen) {
+    if (wanted && wanted !== reached) void show(wanted)
+    else if (!wanted && !isOpen) {
       const mark = content.querySelector('.day.new')
       if (mark) queueMicrotask(() => place.show(mark, 0.2))
       else queueMicrotask(place.toEnd)
@@ -99,14 +102,20 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
 
   /** @param {string} id */
   async function show(id) {
+    reached = id
     if (!talk.rows.peek().some(each => each.id === id)) await talk.around(id)
     const row = content.querySelector(`[data-id="${CSS.escape(id)}"]`)
-    if (!(row instanceof HTMLElement)) return
+    if (!(row instanceof HTMLElement)) {
+      // While the server is away the fetch is tried again, and its page tells this anew.
+      if (talk.error.peek()) reached = null
+      return
+    }
     place.show(row, 0.3)
     row.focus({ preventScroll: true })
   }
 
   async function toNewest() {
+    reached = goal()
     if (talk.hasNewer.peek()) await talk.newest()
     place.toEnd()
     isAtEnd.value = true

@@ -42,7 +42,9 @@ export function thread(store, channel, id) {
       () => h('p', { class: 'empty', role: 'alert' }, () => t(talk.state.value === 'gone' ? 'talk.deleted' : 'talk.failedToLoad')),
       () => [
         replies.node,
-        when(() => mayWrite(store), () => composer({ store, channel: () => channel, thread: () => id, label: () => t('talk.reply') })),
+        when(() => mayWrite(store), () => composer({
+          store, channel: () => channel, thread: () => id, label: () => t('talk.reply'), sent: replies.toNewest,
+        })),
       ]))
 }
 
