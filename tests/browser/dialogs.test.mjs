@@ -247,6 +247,7 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
     await page.keyboard.press('Enter')
     await closed(page)
     await until('a conversation of three', async () => (await tim.call('GET', `/organisations/${harbour.id}/dms`)).some(each => each.participants.length === 3), 5_000)
+    await until('the focus where one writes', async () => (await focused(page)).startsWith('Message to'), 5_000)
   })
 
   await t.test('an open channel is found, joined and opened', async () => {

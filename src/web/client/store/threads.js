@@ -81,7 +81,9 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
       await recorder.fetch(() => api.getThread(thread, { messages: REPLIES }), ({ data, position }) => {
         if (own !== run) return
         note([data], position)
-        rows.value = sorted([...rows.peek().filter(row => row.thread_id !== thread), data])
+        const others = rows.peek().filter(row => row.thread_id !== thread)
+        // Its last reply may have been deleted since.
+        rows.value = data.message_count === 0 ? others : sorted([...others, data])
       })
     } catch (failure) {
       if (own !== run) return

@@ -43,7 +43,7 @@ export function completing(store, area, changed, channel) {
     chosen.value = 0
     if (completion.sign === '#') choices.value = channels(store, completion.query)
     else if (completion.sign === ':') {
-      void loadEmojiNames(store).then(() => { if (number === asked) choices.value = emoji(completion.query) })
+      void loadEmojiNames(store).then(() => { if (number === asked) choices.value = emoji(completion.query) }, () => {})
     } else {
       pause = setTimeout(async () => {
         const people = await store.findPeople(completion.query, { channel: channel(), limit: MOST }).catch(() => [])

@@ -9,6 +9,9 @@ import { address } from '../addresses.js'
 /** Milliseconds in which a push comes, if the connection lives. Without it the talk opens all the same, and is named later. */
 const PUSH_MS = 3_000
 
+/** The last of what was to be opened: one that was overtaken while it waited leads nobody back. */
+let latest = 0
+
 const isTouch = matchMedia('(pointer: coarse)')
 
 /**
@@ -18,12 +21,14 @@ const isTouch = matchMedia('(pointer: coarse)')
  * @param {string} channel An id, or `threads`.
  */
 export async function show(store, channel) {
+  const turn = latest += 1
   if (channel !== 'threads') await arrived(store, channel)
+  if (turn !== latest) return
   go(address(store, { channel }))
   if (isTouch.matches) return
   requestAnimationFrame(() => {
     const area = document.querySelector('.main .composer textarea')
-    if (area instanceof HTMLElement && !document.querySelector('dialog[open]')) area.focus()
+    if (area instanceof HTMLElement && !document.querySelector('dialog[open], .menu')) area.focus()
   })
 }
 

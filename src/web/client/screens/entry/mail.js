@@ -44,7 +44,7 @@ function code({ requests, route, arrive, go }, { address, request }, again) {
   const isVoid = signal(false)
   // Whoever opens the link in this browser, too, is signed in when they come back.
   const look = () => {
-    if (document.visibilityState === 'visible') whoIsHere(requests).then(user => user && arrive(next), () => {})
+    if (document.visibilityState === 'visible') whoIsHere(requests).then(user => user && arrive(next)).catch(() => {})
   }
   document.addEventListener('visibilitychange', look)
   onEnd(() => document.removeEventListener('visibilitychange', look))

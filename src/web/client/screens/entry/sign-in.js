@@ -19,7 +19,7 @@ export function signIn(way) {
   /** The code of what was refused last: some have a remedy. */
   const refused = signal('')
   // Who comes here with a session, as after signing in in another tab, goes on at once.
-  whoIsHere(requests).then(user => user && arrive(next), () => {})
+  whoIsHere(requests).then(user => user && arrive(next)).catch(() => {})
   const entrance = form({
     children: [email(), password()],
     button: t('entry.sign_in'),
