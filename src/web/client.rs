@@ -10,7 +10,7 @@ use poem::{
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use super::asset::Asset;
+use super::{asset::Asset, modules};
 use crate::secret;
 
 #[derive(RustEmbed)]
@@ -108,13 +108,13 @@ impl Client {
         let build = BASE64_URL_SAFE_NO_PAD.encode(&secret::sha256(&whole)[..9]);
         let styles = join_styles(&mut sources);
         sources.insert("style.css".into(), styles.into_bytes());
+        modules::join(&mut sources, "main.js");
         // These three have addresses of their own, which stay the same from build to build.
         let mut named = |name: &str| {
             let content = sources.remove(name).unwrap_or_default();
             String::from_utf8_lossy(&content).replace("BUILD", &build)
         };
         let (shell, service_worker, manifest) = (named("index.html"), named("service-worker.js"), named("manifest.webmanifest"));
-        let shell = shell.replace("PRELOAD\n", &preload(&sources, &build));
         let paths: Vec<String> = sources.keys().map(|name| format!("/client/{build}/{name}")).collect();
         let list = json!({ "build": build, "files": paths }).to_string();
         let referrer = || vec![(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
@@ -127,39 +127,6 @@ impl Client {
             build,
         }
     }
-}
-
-/// Links to all modules that the first one imports, directly or not: the browser asks for them at once, and not for each when it
-/// has read the one before.
-fn preload(sources: &BTreeMap<String, Vec<u8>>, build: &str) -> String {
-    let mut found = vec!["main.js".to_owned()];
-    let mut read = 0;
-    while let Some(name) = found.get(read).cloned() {
-        read += 1;
-        let source = sources.get(&name).map(|content| String::from_utf8_lossy(content)).unwrap_or_default();
-        for line in source.lines().filter(|line| line.starts_with("import ") || line.starts_with("} from ")) {
-            let Some((_, address)) = line.rsplit_once(" '") else { continue };
-            let imported = resolve(&name, address.trim_end_matches('\''));
-            if !found.contains(&imported) {
-                found.push(imported);
-            }
-        }
-    }
-    found.iter().map(|name| format!("<link rel=\"modulepreload\" href=\"/client/{build}/{name}\">\n")).collect()
-}
-
-/// The file that a module means by a relative address: `../base/signal.js` in `view/list.js` is `base/signal.js`.
-fn resolve(importer: &str, address: &str) -> String {
-    let mut path: Vec<&str> = importer.split('/').collect();
-    path.pop();
-    for part in address.split('/') {
-        match part {
-            "." => {}
-            ".." => _ = path.pop(),
-            part => path.push(part),
-        }
-    }
-    path.join("/")
 }
 
 /// Takes the style sheets out of the files, and joins them: the first screen asks for one.

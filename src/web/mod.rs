@@ -3,6 +3,7 @@
 mod asset;
 pub mod client;
 pub mod guide;
+mod modules;
 mod notice;
 
 use std::{borrow::Cow, sync::Arc};

@@ -80,3 +80,14 @@ test('no file has more than 300 lines, and half of them have less than 120', () 
   const median = lines[Math.floor(lines.length / 2)].count
   assert.ok(median < 120, `the median is ${median}`)
 })
+
+test('modules are written so that the server can join them (src/web/modules.rs)', () => {
+  for (const { path, code } of apart.filter(({ path }) => folder(path) !== 'texts')) {
+    const starts = code.split('\n').filter(line => /^(?:import|export|await|(?:const|let) .*= await)\b/.test(line))
+    for (const line of starts) {
+      assert.match(line, /^(?:import \{|export (?:async )?function \w|export (?:const|class) \w|export \{[\w, ]+\}$)/, path)
+      assert.doesNotMatch(line, /^export const (?:\w+,|[[{])/, path)
+    }
+    assert.doesNotMatch(path, /_/, 'the joined file tells modules from their names by the underscore')
+  }
+})

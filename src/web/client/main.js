@@ -37,8 +37,7 @@ followPreferences()
 followLinks()
 
 const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('common', 'talk', 'chat', 'refusals'))
-await Promise.all([words, needsSession() ? begin() : null])
-effect(show)
+void Promise.all([words, needsSession() ? begin() : null]).then(() => effect(show))
 
 function needsSession() {
   const [first = ''] = route.peek().segments

@@ -71,6 +71,19 @@ async fn files_are_kept_for_ever_and_those_of_another_build_are_not_there() {
 }
 
 #[tokio::test]
+async fn the_first_screen_is_one_module_that_the_later_ones_take_from() {
+    let server = Server::start().await;
+    let (_, _, shell) = get(&server, "/").await;
+    let build = build(&shell);
+    let (_, _, main) = get(&server, &format!("/client/{build}/main.js")).await;
+    assert!(!main.lines().any(|line| line.starts_with("import ")), "it imports nothing");
+    assert!(main.contains("const base_signal = (() => {") && !main.contains("\n//"), "its modules are in it, without comments");
+    assert_eq!(get(&server, &format!("/client/{build}/base/signal.js")).await.0, 404);
+    let (_, _, later) = get(&server, &format!("/client/{build}/screens/settings/settings.js")).await;
+    assert!(later.contains("import { view_element } from '../../main.js'\nconst { h"), "{later}");
+}
+
+#[tokio::test]
 async fn every_file_is_listed_and_served_compressed() {
     let server = Server::start().await;
     let (_, _, list) = get(&server, "/client/files.json").await;
