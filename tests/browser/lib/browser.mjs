@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import puppeteer from 'puppeteer-core'
-import { root } from './server.mjs'
+import { HOST, root } from './server.mjs'
 
 const FILES = {
   chrome: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -22,53 +22,56 @@ const STILL = { name: 'prefers-reduced-motion', value: 'reduce' }
 const shots = join(root, 'tests/browser/out')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** How each is started: no name can be looked up but the test's own, no proxy asked. */
 const OPTIONS = {
   chrome: {
-    args: [
+    args: host => [
       '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
       '--disable-background-networking', '--disable-component-update', '--disable-sync', '--lang=en',
-      // No name can be looked up, no proxy asked.
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost', '--no-proxy-server',
+      `--host-resolver-rules=${host === HOST ? '' : `MAP ${host} 127.0.0.1,`} MAP * ~NOTFOUND, EXCLUDE ${HOST}, EXCLUDE 127.0.0.1, EXCLUDE localhost`, '--no-proxy-server',
     ],
+    prefs: () => ({}),
   },
   firefox: {
-    extraPrefsFirefox: {
+    args: () => [],
+    prefs: host => ({
       'network.proxy.type': 0,
+      'network.dns.localDomains': host === HOST ? '' : host,
       'intl.accept_languages': 'en',
       'signon.rememberSignons': false,
       'layout.css.prefers-color-scheme.content-override': 1,
       'ui.prefersReducedMotion': 1,
-    },
+    }),
   },
 }
 
 /**
- * A browser for one test, gone at its end; `kind` is one of BROWSERS.
+ * A browser for one test, gone at its end; `kind` is one of BROWSERS. `host` is a name that leads to this machine, or its address.
  *
  * @returns `visitor()` opens a page in a context of its own.
  */
-export async function launch(t, kind, { args = [], prefs = {} } = {}) {
+export async function launch(t, kind, { args = [], prefs = {}, host = HOST } = {}) {
   const options = OPTIONS[kind]
   const browser = await puppeteer.launch({
     browser: kind,
     executablePath: FILES[kind],
     acceptInsecureCerts: true,
-    args: [...(options.args ?? []), ...args],
-    extraPrefsFirefox: { ...options.extraPrefsFirefox, ...prefs },
+    args: [...options.args(host), ...args],
+    extraPrefsFirefox: { ...options.prefs(host), ...prefs },
   })
   t.after(() => browser.close())
-  return { kind, browser, visitor: (view = WIDE) => visitor(kind, browser, view) }
+  return { kind, browser, visitor: (view = WIDE) => visitor(kind, browser, view, host) }
 }
 
 /** A page in a new context. `problems` lists errors of scripts, what the policy refused, and addresses asked for elsewhere. */
-async function visitor(kind, browser, view) {
+async function visitor(kind, browser, view, host) {
   const context = await browser.createBrowserContext()
   const problems = []
-  const page = await watched(kind, context, view, problems)
-  return { context, page, problems, another: () => watched(kind, context, view, problems), close: () => context.close() }
+  const page = await watched(kind, context, view, problems, host)
+  return { context, page, problems, another: () => watched(kind, context, view, problems, host), close: () => context.close() }
 }
 
-async function watched(kind, context, view, problems) {
+async function watched(kind, context, view, problems, host) {
   const page = await context.newPage()
   if (kind === 'chrome') await page.emulateMediaFeatures([STILL])
   await page.setViewport(view)
@@ -76,7 +79,7 @@ async function watched(kind, context, view, problems) {
   page.on('pageerror', error => problems.push(`error: ${error.message}`))
   page.on('request', request => {
     const url = new URL(request.url())
-    if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'localhost'].includes(url.hostname)) problems.push(`asked for ${url}`)
+    if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'localhost', host].includes(url.hostname)) problems.push(`asked for ${url}`)
   })
   await page.evaluateOnNewDocument(() => {
     addEventListener('securitypolicyviolation', event => console.error(`refused by policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))

@@ -1,7 +1,7 @@
 // The server of the other tests, and people who talk on it.
 import { start as startServer } from '../../sdk/lib/server.mjs'
 
-export { binary, freePort, root, scratch, until } from '../../sdk/lib/server.mjs'
+export { HOST, binary, freePort, root, scratch, until } from '../../sdk/lib/server.mjs'
 
 export const PASSWORD = 'quiet harbour at dawn'
 

@@ -60,13 +60,17 @@ export function scratch(t) {
   return folder
 }
 
-/** A server for one test, gone at its end. It can be ended and launched again, on the same folder and port. */
+/** Where servers listen. */
+export const HOST = process.env.TEST_HOST ?? '127.0.0.1'
+
+/** A server for one test, gone at its end. It can be ended and launched again, on the same folder and port, which is PORT in flags. */
 export async function start(t, ...flags) {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-sdk-'))
   const port = await freePort()
   // The settings of whoever runs the tests are none of the test's.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDINGS_')))
-  const args = ['serve', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'data'), '--rate-limit', 'off', ...flags]
+  const args = ['serve', '--listen', `${HOST}:${port}`, '--data-dir', join(folder, 'data'), '--rate-limit', 'off',
+    ...flags.map(flag => flag.replace('PORT', port))]
   let child
   let exited
   let ended
@@ -82,9 +86,9 @@ export async function start(t, ...flags) {
 
   const server = {
     port,
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${HOST}:${port}`,
     data: join(folder, 'data'),
-    socketUrl: `ws://127.0.0.1:${port}/connection/websocket`,
+    socketUrl: `ws://${HOST}:${port}/connection/websocket`,
     output: () => output,
 
     /** Starts it, and waits until it answers. */
