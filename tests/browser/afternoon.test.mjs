@@ -1,5 +1,6 @@
 // The afternoon: from an empty folder to three people in a thread, by what the screens offer and nothing else. In each browser, wide
-// and on a phone; and at plain http, by a name and by an address, where browsers trust no page and give no worker and no clipboard.
+// and on a phone, with a pointer and by keyboard alone; and at plain http, by a name and by an address, where browsers trust no page
+// and give no worker and no clipboard.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import test from 'node:test'
@@ -12,10 +13,10 @@ const timeout = 150_000
 const LAN = '192.0.2.7'
 
 for (const kind of BROWSERS) {
-  if (HOST === LAN) test(`an afternoon in ${kind}, wide, by an address`, { timeout }, t => afternoon(t, kind, 'wide'))
+  if (HOST === LAN) test(`an afternoon in ${kind}, wide, by an address`, { timeout }, t => afternoon(t, kind, 'wide', 'pointer'))
   else {
-    test(`an afternoon in ${kind}, wide, by a name`, { timeout }, t => afternoon(t, kind, 'wide', 'chat.lan'))
-    test(`an afternoon in ${kind}, on a phone`, { timeout }, t => afternoon(t, kind, 'phone'))
+    test(`an afternoon in ${kind}, wide, by a name, by keyboard alone`, { timeout }, t => afternoon(t, kind, 'wide', 'keys', 'chat.lan'))
+    test(`an afternoon in ${kind}, on a phone`, { timeout }, t => afternoon(t, kind, 'phone', 'pointer'))
   }
 }
 

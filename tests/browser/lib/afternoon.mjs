@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { link, mailServer } from '../../sdk/lib/mailserver.mjs'
-import { PHONE, WIDE, accessible, arrives, fill, launch, picture, press, sees } from './browser.mjs'
+import { PHONE, WIDE, accessible, arrives, launch, picture, sees } from './browser.mjs'
+import { HANDS, write } from './hands.mjs'
 import { PASSWORD, start, until } from './server.mjs'
+
+/** What the person of a page does it with. @type {WeakMap<object, typeof HANDS.pointer>} */
+const hands = new WeakMap()
+const fill = (page, label, text) => write(hands.get(page), page, label, text)
 
 const TALK = /^\/o\/harbour\/[0-9a-f-]{36}/
 
@@ -15,14 +20,15 @@ async function choose(page, name) {
     const called = each => each.ariaLabel === name || each.innerText.trim() === name || [...each.querySelectorAll('span, bdi')].some(part => part.innerText.trim() === name)
     return [...around.querySelectorAll('button, a, [role=option]')].find(each => called(each) && each.checkVisibility())
   }, { polling: 50 }, name)
-  await found.click()
+  await hands.get(page).activate(page, found)
 }
 
 /** Writes where one writes: in the thread if one is open and asked for. */
 async function say(page, text, { within = '.main', seen = text } = {}) {
   await page.bringToFront()
   const area = await page.waitForSelector(`${within} .composer textarea`, { visible: true })
-  await area.type(text)
+  await hands.get(page).enter(page, area)
+  await page.keyboard.type(text)
   await page.keyboard.press('Enter')
   await shown(page, seen, within)
 }
@@ -36,9 +42,9 @@ async function withMessage(page, text, tool) {
   await page.bringToFront()
   const row = await page.waitForFunction(text => [...document.querySelectorAll('.main .row')].find(each => each.querySelector('.text')?.innerText.includes(text)),
     { polling: 50 }, text)
-  await row.evaluate(each => each.focus())
-  const button = await row.waitForSelector(`.tools button[aria-label="${tool}"]`)
-  await button.evaluate(each => each.click())
+  if (hands.get(page) === HANDS.keys) await HANDS.keys.enter(page, row)
+  else await row.hover()
+  await hands.get(page).activate(page, await row.waitForSelector(`.tools button[aria-label="${tool}"]`))
 }
 
 /** A program that answers 204 to everything, and remembers what it got. */
@@ -58,9 +64,10 @@ async function receiver(t) {
  *
  * @param kind One of BROWSERS.
  * @param width 'wide' or 'phone'.
+ * @param hand What people do it with: 'pointer' or 'keys'.
  * @param name A name under which the server is reached over plain http, which browsers don't trust. Otherwise it is its address.
  */
-export async function afternoon(t, kind, width, name) {
+export async function afternoon(t, kind, width, hand, name) {
   // The mail server's end waits for the connections to it, so the other ends before.
   let server
   t.after(() => server?.stop())
@@ -74,6 +81,7 @@ export async function afternoon(t, kind, width, name) {
   const enter = async () => {
     const person = await visitor(isPhone ? PHONE : WIDE)
     people.push(person)
+    hands.set(person.page, HANDS[hand])
     return person.page
   }
   const look = async (page, screen) => {
@@ -89,13 +97,13 @@ export async function afternoon(t, kind, width, name) {
   await fill(ada, 'E-mail address', 'ada@example.org')
   await fill(ada, 'Password', PASSWORD)
   await fill(ada, 'Name of the organisation', 'Harbour')
-  await press(ada, 'Create everything')
+  await choose(ada, 'Create everything')
   await arrives(ada, TALK)
   await say(ada, 'Good morning, harbour')
 
   await ada.goto(`${url}/settings/o/harbour/invitations`)
   await fill(ada, 'E-mail addresses', 'grace@example.org, tove@example.org')
-  await press(ada, 'Invite')
+  await choose(ada, 'Invite')
   await sees(ada, 'invitations are on their way')
   const accept = async (name, first, last) => {
     const page = await enter()
@@ -105,7 +113,7 @@ export async function afternoon(t, kind, width, name) {
     await fill(page, 'First name', first)
     await fill(page, 'Last name', last)
     await fill(page, 'Password', PASSWORD)
-    await press(page, 'Join')
+    await choose(page, 'Join')
     await arrives(page, TALK)
     await shown(page, 'Good morning, harbour')
     return page
@@ -155,7 +163,8 @@ export async function afternoon(t, kind, width, name) {
   await tove.keyboard.press('Enter')
   await shown(grace, 'comes at nine sharp')
   await withMessage(grace, 'nine sharp', 'React')
-  await (await grace.waitForSelector('[aria-label*="thumbs up" i], [aria-label="+1"], [aria-label*="thumbsup"]')).click()
+  await fill(grace, 'Search emoji', 'thumbsup')
+  await choose(grace, await grace.waitForFunction(() => document.querySelector('.emoji-grid > div:not([hidden]) .emoji')?.ariaLabel).then(each => each.jsonValue()))
   await tove.waitForSelector('.reaction[aria-pressed]')
   await withMessage(grace, 'nine sharp', 'More')
   await choose(grace, 'Pin')
@@ -198,14 +207,14 @@ export async function afternoon(t, kind, width, name) {
   await ada.goto(`${settings}/roles`)
   await choose(ada, 'New role')
   await fill(ada, 'Name', 'Pilot')
-  await (await ada.waitForSelector('input[value="can_post_messages"]')).click()
+  await hands.get(ada).activate(ada, await ada.waitForSelector('input[value="can_post_messages"]'))
   await choose(ada, 'Save')
   await sees(ada, 'Write messages')
   await ada.goto(`${settings}/members`)
   await choose(ada, 'More about Tove Olsen')
   await choose(ada, 'Change role')
   const select = await ada.waitForSelector('dialog select')
-  await select.select(await select.evaluate(each => [...each.options].find(option => option.text === 'Pilot').value))
+  await hands.get(ada).select(ada, select, 'Pilot')
   await choose(ada, 'Save')
   await ada.waitForFunction(() => [...document.querySelectorAll('.item-role')].some(each => each.textContent === 'Pilot'), { polling: 50 })
   await ada.goto(`${settings}/webhooks/${channel}`)
@@ -226,7 +235,7 @@ export async function afternoon(t, kind, width, name) {
   // Who leaves is signed out, and what they were shown is gone.
   await home(tove)
   await tove.bringToFront()
-  await (await tove.waitForSelector('.side .org')).click()
+  await hands.get(tove).activate(tove, await tove.waitForSelector('.side .org'))
   await choose(tove, 'Sign out')
   await arrives(tove, /^\/sign-in/)
   for (const { problems } of people) assert.deepEqual(problems, [])
