@@ -235,6 +235,23 @@ for (const kind of BROWSERS) {
         }
         await hers.setViewport(WIDE)
       })
+
+      await t.test('four times the size, forced colours, and on paper', async () => {
+        await hers.goto(`${talk}/${channel}?pane=pins`)
+        await hers.waitForSelector('.result')
+        await hers.setViewport({ width: WIDE.width / 4, height: WIDE.height / 4 })
+        await accessible(hers, 'four times the size')
+        await hers.setViewport(WIDE)
+        const devtools = await hers.createCDPSession()
+        const emulate = (media, forced) => devtools.send('Emulation.setEmulatedMedia', { media, features: [{ name: 'forced-colors', value: forced }] })
+        await emulate('', 'active')
+        await picture(hers, 'panes-forced-colours')
+        await accessible(hers, 'forced colours')
+        await emulate('print', 'none')
+        const printed = await hers.evaluate(() => ['.main .row', '.side', '.beside', '.composer', '.tools'].filter(each => document.querySelector(each)?.checkVisibility()))
+        assert.deepEqual(printed, ['.main .row'], 'the messages, and nothing that is there to be used')
+        await emulate('', 'none')
+      })
     }
     assert.deepEqual([...one.problems, ...other.problems], [])
   })
