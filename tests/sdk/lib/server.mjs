@@ -69,7 +69,7 @@ export async function start(t, ...flags) {
   const port = await freePort()
   // The settings of whoever runs the tests are none of the test's.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDINGS_')))
-  const args = ['serve', '--listen', `${HOST}:${port}`, '--data-dir', join(folder, 'data'), '--rate-limit', 'off',
+  const args = ['serve', '--listen', `${HOST}:${port}`, '--data-dir', join(folder, 'data'), ...(flags.includes('--rate-limit') ? [] : ['--rate-limit', 'off']),
     ...flags.map(flag => flag.replace('PORT', port))]
   let child
   let exited
@@ -91,10 +91,10 @@ export async function start(t, ...flags) {
     socketUrl: `ws://${HOST}:${port}/connection/websocket`,
     output: () => output,
 
-    /** Starts it, and waits until it answers. */
-    async launch() {
+    /** Starts it, with flags of this time alone, and waits until it answers. */
+    async launch(...more) {
       ended = undefined
-      child = spawn(binary(), args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+      child = spawn(binary(), [...args, ...more], { env, stdio: ['ignore', 'pipe', 'pipe'] })
       child.stdout.on('data', chunk => { output += chunk })
       child.stderr.on('data', chunk => { output += chunk })
       exited = new Promise(resolve => {

@@ -24,6 +24,13 @@ export function lifelong(store) {
     const build = store.build?.value
     if (build && build !== OWN_BUILD) renew(store)
   })
+  // A server that comes back may have another build.
+  let wasLive = false
+  effect(() => {
+    if (store.connection.value.state !== 'live') return
+    if (wasLive) void newestFiles().then(list => { if (list && store.build) store.build.value = list.build })
+    wasLive = true
+  })
   const wake = () => {
     if (document.visibilityState !== 'visible') return
     checkDay()
@@ -93,9 +100,16 @@ async function registerWorker() {
   }
 }
 
+/**
+ * The server's build of the client, and its files; nothing if it serves no client, or can't be reached.
+ *
+ * @returns {Promise<{ build: string, files: string[] } | null>}
+ */
+const newestFiles = () => fetch('/client/files.json').then(answer => answer.json()).catch(() => null)
+
 /** Loads the modules that were not needed yet: after an upgrade the server has no files of this build any more. */
 async function loadRest() {
-  const list = await fetch('/client/files.json').then(answer => answer.json()).catch(() => null)
+  const list = await newestFiles()
   if (list?.build !== OWN_BUILD) return
   const words = `/texts/${language.peek()}/`
   for (const file of list.files) {

@@ -25,7 +25,7 @@ const within = prefix => IDBKeyRange.bound(prefix, `${prefix}\uffff`)
  * @param {IDBFactory | undefined} factory
  * @returns {import('./storage.js').Storage}
  */
-export function databaseStorage(factory = globalThis.indexedDB) {
+export function databaseStorage(factory = factoryOfPage()) {
   const memory = memoryStorage()
   if (!factory) return memory
   const storage = {
@@ -41,6 +41,15 @@ export function databaseStorage(factory = globalThis.indexedDB) {
     },
   }
   return storage
+}
+
+/** Where storage is forbidden, even its name can't be used. */
+function factoryOfPage() {
+  try {
+    return globalThis.indexedDB
+  } catch {
+    return undefined
+  }
 }
 
 /** @param {IDBFactory} factory @param {string} name @returns {Promise<IDBDatabase>} */

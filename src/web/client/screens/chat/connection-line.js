@@ -1,4 +1,4 @@
-// Says that the server can't be reached, for as long as that lasts. Short breaks are not worth a word.
+// Says that the server can't be reached, or that the browser keeps nothing. Short breaks are not worth a word.
 
 import { effect, onEnd, signal } from '../../base/signal.js'
 import { t } from '../../text/words.js'
@@ -18,5 +18,7 @@ export function connectionLine(store) {
     else waiting = setTimeout(() => { isLost.value = true }, PATIENCE_MS)
   })
   onEnd(() => clearTimeout(waiting))
-  return h('p', { class: 'offline small', role: 'status' }, () => isLost.value && t('talk.offline'))
+  const keepsNothing = () => store.connection.value.state === 'live' && !store.keeps()
+  return h('p', { class: 'offline small', role: 'status' },
+    () => isLost.value ? t('talk.offline') : keepsNothing() && t('talk.keepsNothing'))
 }

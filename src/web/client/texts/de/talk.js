@@ -5,6 +5,7 @@ export default {
   places: 'Kanäle und Personen',
   goTo: 'Gehe zu …',
   offline: 'Keine Verbindung. Was du schreibst, wird gesendet, sobald sie wieder da ist.',
+  keepsNothing: 'Dieser Browser behält nichts: Was nicht gesendet ist, ist mit dieser Seite weg.',
   starred: 'Markiert',
   channels: 'Kanäle',
   people: 'Personen',

@@ -5,6 +5,7 @@ export default {
   places: 'Channels and people',
   goTo: 'Go to …',
   offline: 'No connection. What you write is sent when it is back.',
+  keepsNothing: 'This browser keeps nothing for later: what is not sent is gone with this page.',
   starred: 'Starred',
   channels: 'Channels',
   people: 'People',
