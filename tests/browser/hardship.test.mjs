@@ -129,7 +129,7 @@ for (const kind of BROWSERS) {
     const quay = await here.ada.call('POST', '/channels', { name: 'quay', organisation_id: here.harbour.id, userIds: [here.grace.id] })
     const { page } = await here.visitor(WIDE)
     await enter(page, { ...here, channel: quay.id })
-    await sees(page, 'This is where quay begins.')
+    await sees(page, 'Nothing was said here yet.')
     here.way.down()
     await write(page, 'Too late', 'Far too late')
     await here.ada.call('PUT', `/channels/${quay.id}/archive`, { archived: true })
