@@ -22,7 +22,7 @@ const MOST_NODES = 2000
 /** Marks that are looked at, whether they mean something or not. */
 const MOST_MARKS = 10_000
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/
 const QUOTE = /^ {0,3}> ?/
 const HEADING = /^ {0,3}(#{1,6}) (?=.*\S)/
 const RULE = /^ {0,3}([-*_])(?: *\1){2,} *$/
