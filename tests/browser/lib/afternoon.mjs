@@ -15,12 +15,19 @@ const TALK = /^\/o\/harbour\/[0-9a-f-]{36}/
 /** Presses what has that name: in the menu or dialog that is open, otherwise in the page. */
 async function choose(page, name) {
   await page.bringToFront()
-  const found = await page.waitForFunction(name => {
+  const find = () => page.waitForFunction(name => {
     const around = document.querySelector('.menu') ?? document.querySelector('dialog[open]') ?? document
     const called = each => each.ariaLabel === name || each.innerText.trim() === name || [...each.querySelectorAll('span, bdi')].some(part => part.innerText.trim() === name)
     return [...around.querySelectorAll('button, a, [role=option]')].find(each => called(each) && each.checkVisibility())
   }, { polling: 50 }, name)
-  await hands.get(page).activate(page, found)
+  for (;;) {
+    try {
+      return await hands.get(page).activate(page, await find())
+    } catch (error) {
+      // It was drawn anew just now.
+      if (!/not clickable|detached/.test(error.message)) throw error
+    }
+  }
 }
 
 /** Writes where one writes: in the thread if one is open and asked for. */
