@@ -6,10 +6,12 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { binary } from '../tests/browser/lib/server.mjs'
 import { bytes, firstPaint, kept } from './client/loading.mjs'
+import { scrolling, shift, switching } from './client/moving.mjs'
 import { table as makeTable } from './client/table.mjs'
 import { MEMBERS, MESSAGES, world as makeWorld } from './client/world.mjs'
+import { enter, keys } from './client/writing.mjs'
 
-const ROWS = { bytes, 'first-paint': firstPaint, kept }
+const ROWS = { bytes, 'first-paint': firstPaint, kept, switching, enter, keys, shift, scrolling }
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter(name => !ROWS[name])

@@ -82,7 +82,8 @@ export async function visit(page, url, world, channel = world.large) {
   return page.evaluate(() => bench.first)
 }
 
-export const live = page => page.waitForFunction(() => !document.querySelector('.connection-line, .offline'), { polling: 50 })
+/** Waits until the page has its live connection. */
+export const live = page => page.waitForFunction(() => !document.querySelector('.offline')?.innerText.trim(), { polling: 50 })
 
 /** Bytes that live after the garbage is gone. */
 export async function heap(page) {

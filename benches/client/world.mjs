@@ -11,7 +11,7 @@ export const MESSAGES = Number(process.env.BENCH_MESSAGES ?? 1_000_000)
 export const MEMBERS = 10_000
 const [CHANNELS, DIRECT, ELSEWHERE, EACH] = [200, 30, 2, 120]
 /** Raised when what is made changes: kept worlds of before are made anew. */
-const FORM = 4
+const FORM = 5
 
 const FIRST = 'Ada Alma Amir Anke Bela Bruno Carla Chidi Dana Edda Emil Fatma Finn Greta Hana Ida Ines Ivo Jana Jonas Karim Lena Levi Mara Milo Nadia Noor Olga Otto Pia Quinn Rosa Sami Tove Ulf Vera Wim Xenia Yara Zoe'
 const LAST = 'Abel Berg Conti Dietz Eriksen Fuchs Garcia Haas Ivanova Jansen Keller Lopez Meyer Novak Okafor Park Quist Rossi Sato Tanaka Ueda Vogel Weber Xu Yilmaz Zimmer'
@@ -110,11 +110,11 @@ async function make(folder) {
     { channel: harbour.general.id, others: "id('a', 1 + (k / 3) % 90)", count: MESSAGES, apart: 20, unread: 0 },
   ]
   write(server.data, talks.map(each => talk(each, 'd')).join('') + reactions(harbour.general.id))
-  mkdirSync(folder, { recursive: true })
-  cpSync(server.data, join(folder, 'data'), { recursive: true })
   await server.launch()
   for (const person of [ada, grace]) await person.call('PUT', '/users/switch-org', { current_org: harbour.id })
   await server.stop()
+  mkdirSync(folder, { recursive: true })
+  cpSync(server.data, join(folder, 'data'), { recursive: true })
   const { email } = ada
   writeFileSync(join(folder, 'world.json'), JSON.stringify({ form: FORM, messages: MESSAGES, slug: harbour.slug, organisation: harbour.id, email, grace: grace.email, large: harbour.general.id, channels, direct }))
   for (const end of ends) await end()
