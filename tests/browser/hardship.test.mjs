@@ -153,6 +153,7 @@ for (const kind of BROWSERS) {
       }, days * 86_400_000)
       await enter(page, here)
       await write(page, 'Second')
+      await shows(page, ['First', 'Second'])
       await here.grace.call('POST', `/channels/${here.channel}/messages`, { content: 'Third' })
       await shows(page, ['First', 'Second', 'Third'])
       here.way.down()

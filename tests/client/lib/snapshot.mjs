@@ -21,10 +21,11 @@ const message = row => ({
 /** All but the talks and the people. */
 export const snapshot = store => ({
   me: pick(store.me.peek(), USER),
-  organisations: store.organisations.peek().map(one => pick(one, ORGANISATION)).sort(by('id')),
   organisation: store.organisation.peek(),
   channels: store.channels.peek().map(channelOf).sort(by('id')),
   directMessages: store.directMessages.peek().map(channelOf).sort(by('id')),
+  // After what their sums are made of: the first difference is the one that is told.
+  organisations: store.organisations.peek().map(one => pick(one, ORGANISATION)).sort(by('id')),
   threads: store.threads.rows.peek().map(row => pick(row, THREAD)).sort(by('thread_id')),
   threadsUnread: store.threadsUnread.peek(),
 })

@@ -55,7 +55,8 @@ export function createKept({ storage, clock }) {
     /** Who used this browser last, with what they saw. @returns {Promise<{ user: string, start: any } | null>} */
     async last() {
       const last = await (await whose).get('last').catch(() => null)
-      if (last?.version !== VERSION) return null
+      // Whoever didn't wait for it has begun with what the server answered.
+      if (last?.version !== VERSION || records) return null
       records = storage.open(`tidings-kept-${last.user}`)
       const start = await (await records).get('start').catch(() => null)
       return start ? { user: last.user, start } : null

@@ -2,6 +2,7 @@
 
 import { batch } from '../base/signal.js'
 import { keptStart } from './kept.js'
+import { soon } from './storage.js'
 
 /** @typedef {import('../net/request.js').Position} Position */
 
@@ -68,7 +69,7 @@ export function createOpening({ api, me, organisations, channels, people, thread
    * @returns {Promise<boolean>}
    */
   const restore = async (own, slug, channel) => {
-    const last = isConnected ? null : await kept.last()
+    const last = isConnected ? null : await soon(kept.last())
     if (!last || isKnown() || (slug && last.start.organisation.organisation_slug !== slug)) return false
     batch(() => {
       started({ ...last.start, tokens: [] })

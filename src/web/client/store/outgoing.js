@@ -9,6 +9,7 @@ import { backoff } from '../base/clock.js'
 import { isTransient, Refusal } from '../net/request.js'
 import { newId } from './ids.js'
 import { createLease } from './lease.js'
+import { soon } from './storage.js'
 
 /**
  * @typedef {object} Pending
@@ -163,8 +164,8 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
   /** Sends what waits in a channel, in its order. @param {string} channel */
   const sendAll = async channel => {
     for (let post = next(channel); post; post = next(channel)) {
-      // Nothing is sent that a closed tab would forget.
-      await writes.get(post.id)
+      // Nothing is sent that a closed tab would forget, unless storage doesn't answer.
+      await soon(Promise.resolve(writes.get(post.id)))
       const now = find(post.id)
       if (now) await send(now)
     }
@@ -184,7 +185,7 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
     try {
       await lease(async () => {
         fresh.clear()
-        await readKept()
+        await soon(readKept())
         isSending = true
         start()
         while (running.size > 0) await Promise.race(running.values())

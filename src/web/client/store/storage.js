@@ -18,6 +18,17 @@
  * @property {(name: string) => Promise<Records>} open
  */
 
+const PATIENCE_MS = 1_500
+
+/**
+ * What an earlier visit has kept, or nothing if storage takes too long: it keeps nobody from what the server has.
+ *
+ * @template T
+ * @param {Promise<T | null>} kept
+ * @returns {Promise<T | null>}
+ */
+export const soon = kept => Promise.race([kept, new Promise(resolve => void setTimeout(resolve, PATIENCE_MS, null))])
+
 /** @returns {Storage} */
 export function memoryStorage() {
   /** @type {Map<string, Map<string, any>>} */

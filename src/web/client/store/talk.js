@@ -6,6 +6,7 @@ import { backoff } from '../base/clock.js'
 import { isTransient, Refusal } from '../net/request.js'
 import { createRows, MOST_ROWS } from './rows.js'
 import { includes } from './positions.js'
+import { soon } from './storage.js'
 
 /** @typedef {import('../net/request.js').Position} Position */
 /** @typedef {import('./rows.js').Message} Message */
@@ -140,7 +141,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
 
   /** Shows what an earlier visit has left, until the stream has caught up. */
   const restore = async () => {
-    const page = await kept().catch(() => null)
+    const page = await soon(kept().catch(() => null))
     // If the stream has a later place already, what happened before that is not told.
     if (!page || stream.place() || isLoaded.peek() || isLoading.peek()) return
     batch(() => {
