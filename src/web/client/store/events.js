@@ -79,7 +79,9 @@ export const kinds = {
   channel_update: (store, { data }, position) => {
     const { channels, organisations } = store
     const [id, organisation] = [data.channels_id, data.organisation_id]
-    if (!organisations.isLoaded(organisation) || channels.includes(id, position)) return
+    // A channel that goes takes its unread messages with it, and one that comes back brings them.
+    if (!organisations.isLoaded(organisation)) return store.fetchCounts(organisation)
+    if (channels.includes(id, position)) return
     const isOut = data.action === 'left' && data.user_id === store.me.peek()?.id
     if (data.action === 'deleted' || isOut || data.archived) return store.leave(id, data.action === 'deleted' || isOut)
     if (data.action === 'joined' && data.user_id === store.me.peek()?.id) store.came(id)
