@@ -1,6 +1,8 @@
 // Signals, computed values, effects and their owners.
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { batch, computed, effect, liveEffects, onEnd, Owner, signal, untracked } from '../../src/web/client/base/signal.js'
 
 /** An effect that notes what it reads. */
@@ -134,4 +136,38 @@ test('effects that cause each other without end are stopped', () => {
   const [one, other] = [signal(0), signal(0)]
   effect(() => void (other.value = one.value + 1))
   assert.throws(() => effect(() => void (one.value = other.value + 1)), /without end/)
+})
+
+test('a computed value that nobody listens to is kept while it is right', () => {
+  const long = signal(1)
+  let times = 0
+  const inner = computed(() => (times += 1, long.value))
+  const outer = computed(() => inner.value + 1)
+  const { end } = noting(() => outer.value)
+  assert.deepEqual([outer.peek(), times], [2, 1])
+  end()
+  assert.deepEqual([outer.peek(), times], [2, 1])
+  long.value = 2
+  assert.deepEqual([outer.peek(), outer.value, times], [3, 3, 2])
+  const { seen } = noting(() => outer.value)
+  long.value = 3
+  assert.deepEqual([seen, times], [[3, 4], 3])
+})
+
+/** A computed value of a signal, after its reader has gone. @param {{ value: number }} long */
+function left(long) {
+  const short = computed(() => long.value)
+  noting(() => short.value).end()
+  return new WeakRef(short)
+}
+
+test('a signal does not hold the computed values that nobody listens to', async () => {
+  const long = signal(1)
+  const short = left(long)
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  await new Promise(done => setTimeout(done))
+  collect()
+  assert.equal(short.deref(), undefined)
+  assert.equal(long.value, 1)
 })

@@ -7,10 +7,33 @@ let reader = null
 export class Reader {
   /** What was read, and which version of it. @type {Map<Source, number>} */
   sources = new Map()
+  #listens
 
-  /** @param {() => void} changed Called when something that was read may have changed. */
-  constructor(changed) {
+  /**
+   * @param {() => void} changed Called when something that was read may have changed.
+   * @param {boolean} listens Whether it is called; if not, nothing that was read holds this reader.
+   */
+  constructor(changed, listens) {
     this.changed = changed
+    this.#listens = listens
+  }
+
+  get listens() {
+    return this.#listens
+  }
+
+  set listens(listens) {
+    this.#listens = listens
+    for (const source of this.sources.keys()) {
+      if (listens) source.add(this)
+      else source.remove(this)
+    }
+  }
+
+  /** @param {Source} source */
+  note(source) {
+    this.sources.set(source, source.version)
+    if (this.#listens) source.add(this)
   }
 
   /**
@@ -19,13 +42,15 @@ export class Reader {
    * @returns {T}
    */
   track(read) {
-    this.forget()
+    const before = this.sources
+    this.sources = new Map()
     const outer = reader
     reader = this
     try {
       return read()
     } finally {
       reader = outer
+      for (const source of before.keys()) if (!this.sources.has(source)) source.remove(this)
     }
   }
 
@@ -39,7 +64,7 @@ export class Reader {
   }
 
   forget() {
-    for (const source of this.sources.keys()) source.readers.delete(this)
+    for (const source of this.sources.keys()) source.remove(this)
     this.sources.clear()
   }
 }
@@ -47,20 +72,32 @@ export class Reader {
 /** Whatever can be read. */
 export class Source {
   /** @type {Set<Reader>} */
-  readers = new Set()
+  #readers = new Set()
   version = 0
 
   /** Makes the value of a computed one new, if it is stale. */
   refresh() {}
 
+  /** @param {boolean} _isHeard Whether anybody listens, from now on. */
+  heard(_isHeard) {}
+
   noteReader() {
-    if (!reader) return
-    this.readers.add(reader)
-    reader.sources.set(this, this.version)
+    reader?.note(this)
+  }
+
+  /** @param {Reader} reader */
+  add(reader) {
+    this.#readers.add(reader)
+    if (this.#readers.size === 1) this.heard(true)
+  }
+
+  /** @param {Reader} reader */
+  remove(reader) {
+    if (this.#readers.delete(reader) && this.#readers.size === 0) this.heard(false)
   }
 
   tellReaders() {
-    for (const each of [...this.readers]) each.changed()
+    for (const each of [...this.#readers]) each.changed()
   }
 }
 

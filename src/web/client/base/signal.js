@@ -117,7 +117,7 @@ export function signal(initial) {
 
 /**
  * A value made of signals. It is made again at the first reading after one of them has changed, and tells its readers only if it
- * is another one then.
+ * is another one then. While nobody listens to it, it listens to nothing, so that what lives long does not hold what was made of it.
  *
  * @template T
  * @param {() => T} make
@@ -132,9 +132,10 @@ export function computed(make) {
     if (state !== 'fresh') return
     state = 'stale'
     source.tellReaders()
-  })
+  }, false)
+  source.heard = isHeard => { inputs.listens = isHeard }
   source.refresh = () => {
-    if (state === 'fresh' || (state === 'stale' && !inputs.isStale())) {
+    if ((state === 'fresh' && inputs.listens) || (state !== 'new' && !inputs.isStale())) {
       state = 'fresh'
       return
     }
@@ -187,7 +188,7 @@ export function effect(run) {
   const inputs = new Reader(() => {
     waiting.add(ifStale)
     if (batches === 0) flush()
-  })
+  }, true)
   whole.onEnd(() => {
     inputs.forget()
     waiting.delete(ifStale)
