@@ -239,9 +239,9 @@ function flush() {
   batches += 1
   try {
     for (let round = 0; waiting.size > 0; round += 1) {
-      if (round === 100) throw new Error('effects cause each other without end')
       const now = [...waiting]
       waiting.clear()
+      if (round === 100) throw new Error('effects cause each other without end')
       for (const run of now) attempt(run)
     }
   } finally {
