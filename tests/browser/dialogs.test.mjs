@@ -126,7 +126,7 @@ async function lookAt(t, kind, page) {
     },
     create: async () => {
       await press('Add a channel')
-      await choose('Make a channel')
+      await choose('Create a channel')
       await shown(page, 'dialog [role="option"]')
     },
     browse: async () => {
@@ -196,7 +196,7 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
 
   await t.test('Escape leaves Ctrl-K, and gives the focus back', async () => {
     await goTo(page, 'nowhere at all')
-    await sees(page, 'Nothing is called that.')
+    await sees(page, 'Nothing by that name.')
     await page.keyboard.press('Escape')
     await closed(page)
     await isAt(page, 'Message to Grace Holm')
@@ -205,7 +205,7 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
   await t.test('a private channel is made, with its topic and with people', async () => {
     await reach(page, 'Add a channel')
     await page.keyboard.press('Enter')
-    await take(page, 'Make a channel')
+    await take(page, 'Create a channel')
     await isAt(page, 'Name')
     await page.keyboard.type('dry dock')
     await page.keyboard.press('Tab')

@@ -114,14 +114,14 @@ for (const kind of BROWSERS) {
     })
 
     await t.test('a refusal stands at its field', async () => {
-      await fill(page, 'User name', 'grace')
+      await fill(page, 'Username', 'grace')
       await press(page, 'Save')
       await page.waitForSelector('input[name="username"][aria-invalid]')
       assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('name')), 'username')
     })
 
     await t.test('a mail with a new link is sent to an address that is not verified', async () => {
-      await press(page, 'Send the mail again')
+      await press(page, 'Send the e-mail again')
       await sees(page, 'Sent to ada@example.org')
     })
 
@@ -135,7 +135,7 @@ for (const kind of BROWSERS) {
       await sees(page, 'Wie der Browser')
       assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
       await (await page.waitForSelector('input[value="en"]')).click()
-      await sees(page, 'As the browser')
+      await sees(page, 'Same as the browser')
       await (await page.waitForSelector('input[value="system"]')).click()
     })
 
@@ -203,7 +203,7 @@ for (const kind of BROWSERS) {
       const links = () => ada.call('GET', `/organisations/${harbour.id}/join-links`)
       const before = (await links()).length
       await fill(page, 'How many may join', '3')
-      await press(page, 'Make link')
+      await press(page, 'Create link')
       assert.match(await value(page, 'The new link'), /^http.*\/join/)
       await pressIn(page, '0 of 3', 'Delete')
       await until('the link is gone', async () => (await links()).length === before)
@@ -221,7 +221,7 @@ for (const kind of BROWSERS) {
       await page.goto(`${base}/webhooks/${harbour.general.id}`)
       await fill(page, 'Name', 'mirror')
       await fill(page, 'Deliver to', receiver.url)
-      await press(page, 'Make webhook')
+      await press(page, 'Create webhook')
       await page.waitForSelector('dialog')
       assert.match(await value(page, 'Secret'), /^whsec_/)
       await accessible(page, 'the secret of a webhook')
@@ -234,14 +234,14 @@ for (const kind of BROWSERS) {
       await press(page, 'I have copied it')
       await pressIn(page, 'mirror', 'mirror')
       await press(page, 'Send a test')
-      await sees(page, 'The receiver took the test.')
+      await sees(page, 'The receiver accepted the test.')
       await sees(page, 'done · 204')
       await ada.call('POST', `/channels/${harbour.general.id}/messages`, { content: 'The Fram arrives at six' })
       const delivered = () => receiver.got.filter(each => each.type === 'message.created')
       await until('the message is delivered', () => delivered().length === 1)
       // The attempt is recorded after the answer.
       await until('the history shows it', async () => {
-        await press(page, 'Look again')
+        await press(page, 'Refresh')
         return page.evaluate(() => [...document.querySelectorAll('.item')].some(each => each.textContent.includes('Delivery')))
       })
       await pressIn(page, 'Delivery', 'Send again')

@@ -129,9 +129,9 @@ export async function afternoon(t, kind, width, hand, name) {
 
   await (isPhone ? home(ada) : ada.goto(url))
   await choose(ada, 'Add a channel')
-  await choose(ada, 'Make a channel')
+  await choose(ada, 'Create a channel')
   await fill(ada, 'Name', 'engine room')
-  await choose(ada, 'Make the channel')
+  await choose(ada, 'Create the channel')
   await arrives(ada, TALK)
   await sees(ada, 'engine-room')
   const channel = new URL(ada.url()).pathname.split('/')[3]
@@ -227,14 +227,14 @@ export async function afternoon(t, kind, width, hand, name) {
   await ada.goto(`${settings}/webhooks/${channel}`)
   await fill(ada, 'Name', 'log book')
   await fill(ada, 'Deliver to', hooks.url)
-  await choose(ada, 'Make webhook')
+  await choose(ada, 'Create webhook')
   await choose(ada, 'I have copied it')
   await tove.goto(`${url}/o/harbour/${channel}`)
   await say(tove, 'Cast off at ten')
   await until('the program is told', () => hooks.got.some(each => each.type === 'message.created'), 10_000)
   await choose(ada, 'log book')
   await until('the history shows it', async () => {
-    await choose(ada, 'Look again')
+    await choose(ada, 'Refresh')
     return ada.evaluate(() => [...document.querySelectorAll('.item')].some(each => each.textContent.includes('Delivery')))
   }, 10_000)
   await look(ada, 'webhook')
