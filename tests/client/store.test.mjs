@@ -218,3 +218,18 @@ test('whoever signs in sees nothing of the last person, whose drafts stay', asyn
   assert.deepEqual(store.organisations.peek(), [])
   assert.equal((await storage.open(`tidings-${person.id}`).then(all => all.list('draft/')))[0][1], 'half a thought')
 })
+
+test('an edit that is not saved is kept like a draft, and counts as no unsent message', async t => {
+  const { people: [person], stores: [ada], channel, slug } = await pair(t)
+  ada.drafts.set(channel, 'half a thought')
+  ada.drafts.set('edit/1', 'a better word')
+  const records = await ada.storage.open(`tidings-${person.id}`)
+  await until('both are kept', async () => (await records.list('draft/')).length === 2)
+  assert.equal(await ada.unsent(), 1)
+  const next = person.store({ storage: ada.storage })
+  t.after(() => next.close())
+  await next.open({ slug, channel })
+  await until('the edit is there', () => next.drafts.get('edit/1').peek() === 'a better word')
+  next.drafts.set('edit/1', '')
+  await until('it is erased', async () => (await records.list('draft/')).length === 1)
+})

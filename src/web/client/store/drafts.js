@@ -1,4 +1,5 @@
-// What people have written and not sent, by channel or thread. It is kept at once, and is theirs until they send or empty it.
+// What people have written and not sent, by channel or thread, and by `edit/<id>` the edit of a message that is not saved. It is kept
+// at once, and is theirs until they send or empty it.
 
 import { signal } from '../base/signal.js'
 
@@ -42,9 +43,9 @@ export function createDrafts({ records }) {
       keep(key)
     },
 
-    /** Every draft that is kept. @returns {Promise<[string, string][]>} */
-    async all() {
-      return (await (await records).list('draft/')).map(([key, text]) => [key.slice('draft/'.length), text])
+    /** How many messages were begun and not sent. Edits don't count: their messages were sent, and stand as they were. */
+    async unsent() {
+      return (await (await records).list('draft/')).filter(([key]) => !key.startsWith('draft/edit/')).length
     },
   }
 }

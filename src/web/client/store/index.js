@@ -228,7 +228,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     },
 
     /** How many drafts and unsent posts signing out would leave behind. */
-    unsent: async () => (await drafts.all()).length + outgoing.all.peek().length,
+    unsent: async () => await drafts.unsent() + outgoing.all.peek().length,
 
     /** @param {{ forget?: boolean }} [how] Whether drafts and unsent posts are erased, too. */
     async signOut({ forget = false } = {}) {

@@ -1,6 +1,6 @@
-// Editing a message in its place.
+// Editing a message in its place. What was written is kept as a draft until it is saved or given up.
 
-import { signal } from '../../base/signal.js'
+import { effect, signal } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
@@ -20,7 +20,21 @@ export function editMessage(store, message, close) {
   const problem = h('p', { class: 'error', role: 'alert', hidden: true })
   // The focus goes back to where the editing began: the field in which Up was pressed, or the row.
   const from = document.activeElement instanceof HTMLTextAreaElement ? document.activeElement : null
-  const area = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: content, oninput: () => grow(area) })
+  const key = `edit/${id}`
+  const draft = store.drafts.get(key)
+  const area = h('textarea', {
+    rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: draft.peek() || content,
+    oninput: () => {
+      store.drafts.set(key, area.value === content ? '' : area.value)
+      grow(area)
+    },
+  })
+  effect(() => {
+    // It may come from storage after the field is there.
+    if (!draft.value || draft.value === area.value) return
+    area.value = draft.value
+    grow(area)
+  })
   let waits = false
   const save = async () => {
     const text = area.value.trim()
@@ -38,6 +52,7 @@ export function editMessage(store, message, close) {
   }
   const leave = () => {
     const row = area.closest('.row')
+    store.drafts.set(key, '')
     close()
     const back = from?.isConnected ? from : row
     if (back instanceof HTMLElement) back.focus()

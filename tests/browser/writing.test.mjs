@@ -1,0 +1,95 @@
+// Writing: drafts and edits that are kept, in one tab and in two, names that are completed, and where one may not write.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSERS, WIDE, launch, press, sees } from './lib/browser.mjs'
+import { PASSWORD, account, organisation, start } from './lib/server.mjs'
+
+const timeout = 90_000
+
+async function world(t) {
+  const server = await start(t)
+  const [ada, grace] = await Promise.all([
+    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+    account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+  ])
+  const harbour = await organisation(ada, [grace])
+  return { server, ada, grace, harbour, talk: `${server.url}/o/${harbour.slug}` }
+}
+
+/** Signs Ada in with the page's browser, and opens an address. */
+async function enter(page, { server, ada }, address) {
+  await page.goto(`${server.url}/features`)
+  await page.evaluate((email, password) => fetch('/api/v1/auth/login', {
+    method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' }, body: JSON.stringify({ email, password, cookie: true }),
+  }), ada.email, PASSWORD)
+  await page.goto(address)
+}
+
+const COMPOSER = '.main .composer textarea'
+const EDIT = '.main .edit textarea'
+const has = (page, field, text) => page.waitForFunction((field, text) => document.querySelector(field)?.value === text, { polling: 50 }, field, text)
+  .catch(async () => assert.fail(`${field}: "${await page.evaluate(field => document.querySelector(field)?.value, field)}" instead of "${text}"`))
+
+/** Writes into a field that is there. */
+async function write(page, field, text) {
+  await page.bringToFront()
+  await (await page.waitForSelector(field, { visible: true })).focus()
+  await page.keyboard.type(text)
+}
+
+/** Opens a channel by the list beside the talk. */
+async function visit(page, { id, name }) {
+  await page.bringToFront()
+  await (await page.waitForSelector(`.side a[href*="${id}"]`)).click()
+  await page.waitForFunction(name => document.querySelector('.main .bar h1')?.innerText.includes(name), { polling: 50 }, name)
+}
+
+/** Edits the own message that was posted last, as Up does. */
+async function editLast(page) {
+  await page.bringToFront()
+  await (await page.waitForSelector(COMPOSER)).focus()
+  await page.keyboard.press('ArrowUp')
+  await page.waitForFunction(field => document.activeElement?.matches(field), { polling: 50 }, EDIT)
+}
+
+test('writing', { timeout }, async t => {
+  const scene = await world(t)
+  const { ada, grace, harbour, talk } = scene
+  for (const kind of BROWSERS) {
+    await t.test(kind, async t => {
+      const channel = name => ada.call('POST', '/channels', { name: `${name}-${kind}`, organisation_id: harbour.id, userIds: [grace.id] })
+      const [quay, pier] = [await channel('quay'), await channel('pier')]
+      const say = (text, more) => ada.call('POST', `/channels/${quay.id}/messages`, { content: text, ...more })
+      const { visitor } = await launch(t, kind)
+      const { page, problems } = await visitor(WIDE)
+
+      await t.test('an edit that is not saved is kept, until it is saved or given up', async () => {
+        await say('The pilot boat is late')
+        await enter(page, scene, `${talk}/${quay.id}`)
+        await sees(page, 'The pilot boat is late')
+        await editLast(page)
+        await page.keyboard.type(', and the tug')
+        await visit(page, pier)
+        await visit(page, quay)
+        await has(page, EDIT, 'The pilot boat is late, and the tug')
+        await page.reload()
+        await sees(page, 'The pilot boat is late')
+        await editLast(page)
+        await has(page, EDIT, 'The pilot boat is late, and the tug')
+        await press(page, 'Cancel')
+        await editLast(page)
+        await has(page, EDIT, 'The pilot boat is late')
+        await page.keyboard.type(' again')
+        await page.keyboard.press('Enter')
+        await sees(page, '(edited)')
+        await page.reload()
+        await sees(page, 'The pilot boat is late again')
+        await editLast(page)
+        await has(page, EDIT, 'The pilot boat is late again')
+        await page.keyboard.press('Escape')
+      })
+
+      assert.deepEqual(problems, [])
+    })
+  }
+})
