@@ -61,7 +61,7 @@ test('writing', { timeout }, async t => {
       const [quay, pier] = [await channel('quay'), await channel('pier')]
       const say = (text, more) => ada.call('POST', `/channels/${quay.id}/messages`, { content: text, ...more })
       const { visitor } = await launch(t, kind)
-      const { page, problems } = await visitor(WIDE)
+      const { page, another, problems } = await visitor(WIDE)
 
       await t.test('an edit that is not saved is kept, until it is saved or given up', async () => {
         await say('The pilot boat is late')
@@ -87,6 +87,35 @@ test('writing', { timeout }, async t => {
         await editLast(page)
         await has(page, EDIT, 'The pilot boat is late again')
         await page.keyboard.press('Escape')
+      })
+
+      await t.test('what one tab writes, the other shows, but not in place of what is being written there', async () => {
+        const other = await another()
+        await other.goto(`${talk}/${quay.id}`)
+        await write(page, COMPOSER, 'From the first')
+        await has(other, COMPOSER, 'From the first')
+        await write(other, COMPOSER, ' and the second')
+        await has(page, COMPOSER, 'From the first and the second')
+        await write(page, COMPOSER, ', and back')
+        await has(other, COMPOSER, 'From the first and the second, and back')
+        await other.reload()
+        await has(other, COMPOSER, 'From the first and the second, and back')
+        // A field that keys go to keeps its text, whatever comes.
+        await other.bringToFront()
+        await other.focus(COMPOSER)
+        await page.evaluate(field => {
+          const area = document.querySelector(field)
+          area.value = 'Something else'
+          area.dispatchEvent(new Event('input'))
+        }, COMPOSER)
+        await new Promise(resolve => setTimeout(resolve, 300))
+        await has(other, COMPOSER, 'From the first and the second, and back')
+        await other.keyboard.type('!')
+        await has(page, COMPOSER, 'From the first and the second, and back!')
+        await other.keyboard.press('Enter')
+        await sees(other, 'and back!')
+        await has(page, COMPOSER, '')
+        await other.close()
       })
 
       assert.deepEqual(problems, [])

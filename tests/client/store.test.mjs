@@ -233,3 +233,24 @@ test('an edit that is not saved is kept like a draft, and counts as no unsent me
   next.drafts.set('edit/1', '')
   await until('it is erased', async () => (await records.list('draft/')).length === 1)
 })
+
+test('the tabs of a user tell each other what is written, and the last writer wins', async t => {
+  const { people: [person], stores: [one], channel, slug } = await pair(t)
+  const none = () => { throw new DOMException('no way', 'SecurityError') }
+  const [two, apart] = [person.store({ storage: one.storage }), person.store({ storage: one.storage, tabs: none })]
+  t.after(() => [two, apart].forEach(store => store.close()))
+  for (const store of [two, apart]) await store.open({ slug, channel })
+  const drafts = [one, two, apart].map(store => store.drafts.get(channel))
+  one.drafts.set(channel, 'from one')
+  await until('the other tab has it', () => drafts[1].peek() === 'from one')
+  two.drafts.set(channel, 'from two')
+  await until('and the first what came after', () => drafts[0].peek() === 'from two')
+  const records = await one.storage.open(`tidings-${person.id}`)
+  await until('it is kept', async () => await records.get(`draft/${channel}`) === 'from two')
+  two.drafts.set(channel, '')
+  await until('what was sent is a draft nowhere', () => drafts[0].peek() === '')
+  // A tab that can't hear of others keeps its drafts all the same.
+  apart.drafts.set(channel, 'from afar')
+  await until('it is kept, too', async () => await records.get(`draft/${channel}`) === 'from afar')
+  assert.deepEqual(drafts.map(draft => draft.peek()), ['', '', 'from afar'])
+})

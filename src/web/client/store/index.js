@@ -8,7 +8,7 @@ import { clock as realClock } from '../base/clock.js'
 import { createPush } from '../net/push.js'
 import { createRequests } from '../net/request.js'
 import { createChannels } from './channels.js'
-import { createDrafts } from './drafts.js'
+import { createDrafts, tabsOf } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
 import { createKept, forgetVisit } from './kept.js'
@@ -35,11 +35,12 @@ import { createThreads } from './threads.js'
  * @param {import('../base/clock.js').Clock} [options.clock]
  * @param {import('./storage.js').Storage} [options.storage]
  * @param {LockManager} [options.locks]
+ * @param {typeof tabsOf} [options.tabs]
  * @param {typeof createRequests} [options.requests]
  * @param {Record<string, string>} [options.headers]
  */
 export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, clock = realClock, storage = databaseStorage(),
-  locks = globalThis.navigator?.locks, requests = createRequests, headers } = {}) {
+  locks = globalThis.navigator?.locks, tabs = tabsOf, requests = createRequests, headers } = {}) {
   const me = signal(/** @type {any} */ (null))
   const ended = signal(/** @type {Ended} */ (null))
   /** The server's build of the client. */
@@ -55,8 +56,10 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
 
   /** @type {(user: string) => void} */
   let userKnown = () => {}
+  /** @type {Promise<string>} */
+  const user = new Promise(resolve => void (userKnown = resolve))
   /** Drafts and unsent posts, in a database of the user's own. */
-  const records = new Promise(resolve => void (userKnown = resolve)).then(user => storage.open(`tidings-${user}`))
+  const records = user.then(id => storage.open(`tidings-${id}`))
 
   const kept = createKept({ storage, clock })
   const recorder = createRecorder(heard => apply(parts, heard.data, heard.position, heard.channel))
@@ -73,7 +76,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const messages = createMessages({ api, streams, recorder, clock, seen, kept, organisation: opened })
   const threads = createThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
   const reading = createReading({ api })
-  const drafts = createDrafts({ records })
+  const drafts = createDrafts({ records, tabs: user.then(tabs) })
   const outgoing = createOutgoing({ api, user: myId, records, clock, locks,
     confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
 
@@ -242,6 +245,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     close: () => {
       push.stop()
       outgoing.end()
+      drafts.close()
     },
   }
 }

@@ -1,10 +1,11 @@
 // Where one writes: it grows with its text, keeps its draft, and sends.
 
-import { effect, signal, untracked } from '../../base/signal.js'
+import { signal, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { completing } from './completion.js'
+import { showDraft } from './draft-field.js'
 import { editing } from './edit.js'
 import { grow } from './grow.js'
 import { isSending, sendsByEnter } from './enter.js'
@@ -32,24 +33,23 @@ export function composer({ store, channel, thread, label, sent }) {
     rows: 1, dir: 'auto', 'aria-label': label, placeholder: label, enterkeyhint: sendsByEnter() ? 'send' : 'enter', autocomplete: 'off',
     oninput: () => { changed() },
   })
-  const changed = () => {
-    store.drafts.set(key, area.value)
+  const measure = () => {
     left.value = MOST - [...area.value].length
     grow(area)
   }
-  effect(() => {
-    // The draft may come from storage after the page did, or from a message that was taken back.
-    const text = draft.value
-    if (text === area.value) return
-    area.value = text
-    grow(area)
-  })
+  const changed = () => {
+    store.drafts.set(key, area.value)
+    measure()
+  }
+  showDraft(area, draft, () => '', measure)
   const send = () => {
     const text = area.value.trim()
     if (!text || [...text].length > MOST) return
     store.outgoing.post({ channel: channel(), thread: thread(), text })
-    area.value = ''
-    changed()
+    // What another tab has written meanwhile stays.
+    if (draft.peek() === area.value) store.drafts.set(key, '')
+    area.value = draft.peek()
+    measure()
     sent()
     area.focus()
   }

@@ -1,9 +1,10 @@
 // Editing a message in its place. What was written is kept as a draft until it is saved or given up.
 
-import { effect, signal } from '../../base/signal.js'
+import { computed, signal } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
+import { showDraft } from './draft-field.js'
 import { isSending } from './enter.js'
 import { grow } from './grow.js'
 
@@ -16,29 +17,24 @@ export const editing = signal(/** @type {string | null} */ (null))
  * @param {() => void} close
  */
 export function editMessage(store, message, close) {
-  const { id, channel_id: channel, content } = message()
+  const { id, channel_id: channel } = message()
+  const content = computed(() => message().content)
   const problem = h('p', { class: 'error', role: 'alert', hidden: true })
   // The focus goes back to where the editing began: the field in which Up was pressed, or the row.
   const from = document.activeElement instanceof HTMLTextAreaElement ? document.activeElement : null
   const key = `edit/${id}`
-  const draft = store.drafts.get(key)
   const area = h('textarea', {
-    rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: draft.peek() || content,
+    rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'),
     oninput: () => {
-      store.drafts.set(key, area.value === content ? '' : area.value)
+      store.drafts.set(key, area.value === content.peek() ? '' : area.value)
       grow(area)
     },
   })
-  effect(() => {
-    // It may come from storage after the field is there.
-    if (!draft.value || draft.value === area.value) return
-    area.value = draft.value
-    grow(area)
-  })
+  showDraft(area, store.drafts.get(key), () => content.value, () => grow(area))
   let waits = false
   const save = async () => {
     const text = area.value.trim()
-    if (!text || text === content) return leave()
+    if (!text || text === content.peek()) return leave()
     if (waits) return
     waits = true
     try {
@@ -66,7 +62,6 @@ export function editMessage(store, message, close) {
     event.stopPropagation()
   })
   queueMicrotask(() => {
-    grow(area)
     area.focus()
     area.setSelectionRange(area.value.length, area.value.length)
   })
