@@ -1,6 +1,7 @@
 // The addresses of the client: what each part of the talk is reached by.
 
 import { go, route } from '../view/router.js'
+import { focusTalk } from './focus.js'
 
 /** @typedef {import('../store/index.js').Store} Store */
 
@@ -49,12 +50,6 @@ export function closeBeside() {
   for (const name of isThread && rest.has('search') ? ['m'] : ['pane', 'search', 'm', 'from', 'in', 'before', 'after']) rest.delete(name)
   const path = '/' + segments.slice(0, 3).map(encodeURIComponent).join('/')
   go(rest.size > 0 ? `${path}?${rest}` : path)
-  requestAnimationFrame(focusTalk)
-}
-
-/** What closes takes the focus with it, which then goes to where one writes; on touch that would open the keyboard. */
-function focusTalk() {
-  if (document.activeElement !== document.body) return
-  const area = document.querySelector(matchMedia('(pointer: coarse)').matches ? '.main .talk' : '.main .composer textarea')
-  if (area instanceof HTMLElement) area.focus()
+  // What closes takes the focus with it.
+  requestAnimationFrame(() => { if (document.activeElement === document.body) focusTalk() })
 }

@@ -65,7 +65,7 @@ export function composer({ store, channel, thread, label, sent }) {
       if (!last) return
       event.preventDefault()
       editing.value = last
-    } else if (event.key === 'Escape' && isPlain && !thread()) area.blur()
+    } else if (event.key === 'Escape' && isPlain && !document.querySelector('.beside')) leave(area)
   })
   return h('form', { class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); send() } },
     h('div', { class: 'composer-box' }, area,
@@ -73,6 +73,13 @@ export function composer({ store, channel, thread, label, sent }) {
     completion.node,
     when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
       () => t('chat.left', { count: left.value }))))
+}
+
+/** To what was said last: a focus that is only let go is nowhere. @param {HTMLElement} area */
+function leave(area) {
+  const column = area.closest('.column')
+  const to = [...column?.querySelectorAll('.row') ?? []].at(-1) ?? column?.querySelector('.talk')
+  if (to instanceof HTMLElement) to.focus()
 }
 
 /**

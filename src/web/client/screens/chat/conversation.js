@@ -6,6 +6,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { address, listAddress, place } from '../addresses.js'
+import { focusTalk } from '../focus.js'
 import { composer } from './composer.js'
 import { messageList } from './message-list.js'
 import { mark } from './sidebar.js'
@@ -20,6 +21,7 @@ export function conversation(store, id) {
   const talk = store.talk(id)
   talk.open()
   onEnd(() => talk.close())
+  if (!place().message && !place().thread) requestAnimationFrame(() => focusTalk())
   const channel = computed(() => store.channel(id))
   const title = () => channel.value?.title ?? ''
   const goal = () => place().thread ? null : place().message

@@ -3,6 +3,7 @@
 import { Owner, effect } from '../../base/signal.js'
 import { go } from '../../view/router.js'
 import { address } from '../addresses.js'
+import { focusTalk } from '../focus.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 
@@ -11,8 +12,6 @@ const PUSH_MS = 3_000
 
 /** The last of what was to be opened: one that was overtaken while it waited leads nobody back. */
 let latest = 0
-
-const isTouch = matchMedia('(pointer: coarse)')
 
 /**
  * Opens a channel, a direct message, or the own threads, and puts the focus where one writes.
@@ -25,11 +24,7 @@ export async function show(store, channel) {
   if (channel !== 'threads') await arrived(store, channel)
   if (turn !== latest) return
   go(address(store, { channel }))
-  if (isTouch.matches) return
-  requestAnimationFrame(() => {
-    const area = document.querySelector('.main .composer textarea')
-    if (area instanceof HTMLElement && !document.querySelector('dialog[open], .menu')) area.focus()
-  })
+  requestAnimationFrame(() => focusTalk())
 }
 
 /**

@@ -5,6 +5,7 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { closeBeside, place } from '../addresses.js'
+import { focusTalk } from '../focus.js'
 import { composer } from './composer.js'
 import { mayWrite } from './conversation.js'
 import { messageList } from './message-list.js'
@@ -21,6 +22,7 @@ export function thread(store, channel, id) {
   const talk = store.thread(channel, id)
   talk.open()
   onEnd(() => talk.close())
+  if (!place().message) requestAnimationFrame(() => focusTalk('.beside'))
   const root = () => talk.root.value
   const replies = messageList(store, {
     talk,
