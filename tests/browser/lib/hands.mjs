@@ -44,9 +44,11 @@ function towards(goal) {
   if (goal.role === 'option') return at.getAttribute('aria-activedescendant') === goal.id ? null : 'ArrowDown'
   if (at === goal) return null
   const isAbove = Boolean(at && at !== document.body && at.compareDocumentPosition(goal) & Node.DOCUMENT_POSITION_PRECEDING)
-  if (goal.closest('.menu') || (at?.matches('.row') && goal.matches('.row'))) return isAbove ? 'ArrowUp' : 'ArrowDown'
-  // From the tools of a message the focus goes to the message, and from there to others by the arrows.
-  return isAbove || (goal.matches('.row') && at?.closest('.row')) ? 'Shift+Tab' : 'Tab'
+  const [row, from] = [goal.closest('.row'), at?.closest('.row')]
+  // Tab leads to one message and what is in it, the arrows from there to others.
+  const isBetween = row && from && row !== from && row.closest('.rows') === from.closest('.rows')
+  if (goal.closest('.menu') || (isBetween && at === from)) return isAbove ? 'ArrowUp' : 'ArrowDown'
+  return isAbove || isBetween ? 'Shift+Tab' : 'Tab'
 }
 
 /** Writes into the field with that label, in place of what is in it. */

@@ -4,6 +4,7 @@ import { onEnd } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
+import { roving } from '../../view/roving.js'
 import { closeBeside, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 import { composer } from './composer.js'
@@ -34,7 +35,8 @@ export function thread(store, channel, id) {
     label: t('talk.thread'),
     inThread: true,
     head: () => [
-      when(() => root(), () => h('ol', { class: 'rows root' }, messageRow(store, () => ({ message: /** @type {any} */ (root()), isFirst: true }), { inThread: true, goal: () => null }))),
+      when(() => root(), () => h('ol', { class: 'rows root', ref: (/** @type {HTMLElement} */ rows) => roving(rows, '.row') },
+        messageRow(store, () => ({ message: /** @type {any} */ (root()), isFirst: true }), { inThread: true, goal: () => null }))),
       h('p', { class: 'day' }, () => t('talk.replies', { count: root()?.message_count ?? 0 })),
     ],
   })

@@ -1,0 +1,107 @@
+// What the talk offers is reached by keyboard and by finger, the focus is never lost, and nothing is told by colour alone. In Chromium
+// and Firefox.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSERS, WIDE, launch, sees } from './lib/browser.mjs'
+import { account, organisation, start } from './lib/server.mjs'
+
+/** Ada and Grace talk in two channels; Grace has said three things in the first. */
+async function world(t) {
+  const server = await start(t)
+  await server.launch()
+  const [ada, grace] = await Promise.all([
+    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+    account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+  ])
+  const harbour = await organisation(ada, [grace])
+  const general = harbour.general.id
+  for (const content of ['High water at noon', 'See [the tables](https://example.org/tides)\n```\n4.2 m\n```', 'Who takes the lines?']) {
+    await grace.call('POST', `/channels/${general}/messages`, { content })
+  }
+  const dock = (await ada.call('POST', '/channels', { name: 'dry-dock', organisation_id: harbour.id, userIds: [grace.id] })).id
+  return { server, ada, grace, harbour, general, dock, talk: `${server.url}/o/${harbour.slug}` }
+}
+
+/** Opens an address with the cookies of a new session. */
+async function enter(page, { url }, { email, password }, address) {
+  const response = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
+    body: JSON.stringify({ email, password, cookie: true }),
+  })
+  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
+  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
+  await page.goto(address)
+  await page.bringToFront()
+}
+
+/** Waits until the focus is at what a selector names. */
+const isAt = (page, selector) => page.waitForFunction(selector => document.activeElement?.matches(selector), { polling: 50 }, selector)
+  .catch(async () => assert.fail(`not ${selector}: ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`))
+
+/** What the keyboard is at: by its label, or by its text. */
+const focused = page => page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.innerText)
+
+async function shiftTab(page) {
+  await page.keyboard.down('Shift')
+  await page.keyboard.press('Tab')
+  await page.keyboard.up('Shift')
+}
+
+for (const kind of BROWSERS) {
+  test(`what the talk offers is reached in ${kind}`, { timeout: 90_000 }, async t => {
+    const scene = await world(t)
+    await t.test('by keyboard', async t => byKeyboard(t, kind, scene))
+  })
+}
+
+/** @param scene What `world` made. */
+async function byKeyboard(t, kind, { server, ada, general, dock, talk }) {
+  const { visitor } = await launch(t, kind)
+  const { page, problems } = await visitor(WIDE)
+  await enter(page, server, ada, `${talk}/${general}`)
+  await sees(page, 'Who takes the lines?')
+
+  await t.test('a channel that is opened has the focus where one writes', async () => {
+    await isAt(page, '.main .composer textarea')
+    await page.click(`.side a[href$="${dock}"]`)
+    await sees(page, 'Nothing has been said here yet.')
+    await isAt(page, '.main .composer textarea[aria-label="Message to dry-dock"]')
+    await page.keyboard.press('Escape')
+    await isAt(page, '.main .talk')
+    await page.click(`.side a[href$="${general}"]`)
+    await isAt(page, '.main .composer textarea[aria-label="Message to general"]')
+  })
+
+  await t.test('a row is one stop, what is in it is reached from it, and the newest is the nearest', async () => {
+    const stops = () => page.$$eval('.main .rows :is(a, button, textarea, [tabindex])', all => all.filter(each => each.tabIndex === 0).length)
+    assert.equal(await stops(), 1)
+    await shiftTab(page)
+    assert.equal(await focused(page), 'Grace Holm: Who takes the lines?')
+    await page.keyboard.press('ArrowUp')
+    assert.match(await focused(page), /the tables/)
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(page), 'the tables')
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(page), '4.2 m', 'a block of code can be scrolled')
+    for (const name of ['React', 'Reply in thread', 'More']) {
+      await page.keyboard.press('Tab')
+      assert.equal(await focused(page), name)
+    }
+    await page.keyboard.press('Tab')
+    await isAt(page, '.main .composer textarea')
+    assert.equal(await stops(), 1)
+  })
+
+  await t.test('Escape leads from where one writes to the newest message', async () => {
+    await page.keyboard.press('Escape')
+    assert.equal(await focused(page), 'Grace Holm: Who takes the lines?')
+    await page.keyboard.press('Tab')
+    await isAt(page, '.row:focus-within :is(a, button)')
+    await page.focus('.main .composer textarea')
+    await page.keyboard.type('I do')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelector('.row:not(.pending)[aria-label="Ada King: I do"]')?.tabIndex === 0, { polling: 50 })
+  })
+  assert.deepEqual(problems, [])
+}
