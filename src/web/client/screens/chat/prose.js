@@ -23,14 +23,14 @@ const SIGNS_A_LINE = 90
  * @param {Store} store
  * @param {string} text
  * @param {readonly Mention[]} mentions
+ * @param {import('../../base/signal.js').Signal<boolean>} [isOpen] Whether somebody has opened it.
  * @returns {Child}
  */
-export function prose(store, text, mentions) {
+export function prose(store, text, mentions, isOpen = signal(false)) {
   // Until the names are there, or if they can't be had, `:tada:` stays as it was written.
   if (hasEmojiNames(text)) void loadEmojiNames(store).catch(() => {})
   const show = (/** @type {string} */ part) => parse(part, names(store, mentions)).map(each => block(store, each))
   if (!isLong(text)) return show(text)
-  const isOpen = signal(false)
   return [
     h('div', { class: () => isOpen.value ? '' : 'folded' }, show(text)),
     when(() => !isOpen.value, () => h('button', { type: 'button', class: 'link-button small', onclick: () => { isOpen.value = true } }, t('talk.showAll'))),

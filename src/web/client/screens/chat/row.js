@@ -1,6 +1,6 @@
 // One message: who said it, when, what, and what others did with it.
 
-import { computed } from '../../base/signal.js'
+import { computed, signal } from '../../base/signal.js'
 import { ago, clockOf, fullTime, timeOf } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
@@ -71,13 +71,20 @@ export function messageRow(store, item, { inThread, goal }) {
 const NEVER = '0001-01-01T00:00:00Z'
 
 /**
+ * The text is made anew only if it changes: a reaction neither folds it again nor takes away what is selected in it.
+ *
  * @param {Store} store
  * @param {import('../../base/signal.js').Computed<Message>} message
  */
-const body = (store, message) => h('div', { class: () => message.value.edited ? 'text edited' : 'text' },
-  when(() => message.value.event_name, () => h('p', { class: 'event' }, h('bdi', null, () => message.value.event_name))),
-  () => prose(store, message.value.content, message.value.mentions),
-  when(() => message.value.edited, () => h('span', { class: 'quiet small edit-mark' }, t('talk.edited'))))
+function body(store, message) {
+  const content = computed(() => message.value.content)
+  const mentions = computed(() => message.value.mentions)
+  const isOpen = signal(false)
+  return h('div', { class: () => message.value.edited ? 'text edited' : 'text' },
+    when(() => message.value.event_name, () => h('p', { class: 'event' }, h('bdi', null, () => message.value.event_name))),
+    () => prose(store, content.value, mentions.value, isOpen),
+    when(() => message.value.edited, () => h('span', { class: 'quiet small edit-mark' }, t('talk.edited'))))
+}
 
 /**
  * @param {Store} store
