@@ -1,12 +1,17 @@
 // Tells people who hear the page of new messages: one line a second, and never of older pages.
 
-import { effect, onEnd } from '../../base/signal.js'
+import { effect, onEnd, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { nameOf } from '../face.js'
+import { author } from './row.js'
+
+/** @typedef {import('../../store/index.js').Message} Message */
 
 const EVERY_MS = 1_000
 const SIGNS = 200
+/** So many lines wait at most: of more, the newest are said. */
+const MOST_WAITING = 5
 
 /**
  * @param {import('../../store/index.js').Store} store
@@ -15,22 +20,24 @@ const SIGNS = 200
 export function announcer(store, talk) {
   const region = h('div', { class: 'visually-hidden', 'aria-live': 'polite' })
   let last = Infinity
+  let wasWhole = false
   /** @type {string[]} */
   let waiting = []
+  const isNew = (/** @type {Message} */ each) => each.position > last && each.user_id !== store.me.peek()?.user_id
+  const said = (/** @type {Message} */ each) => t('talk.said', { name: nameOf(author(store, each)), text: each.content.slice(0, SIGNS) })
   effect(() => {
     const rows = talk.rows.value
     const newest = rows[rows.length - 1]?.position ?? -1
     if (talk.state.value !== 'current') return
-    for (const each of rows) {
-      if (each.position <= last || each.user_id === store.me.peek()?.user_id) continue
-      waiting.push(t('talk.said', { name: nameOf(each), text: each.content.slice(0, SIGNS) }))
-    }
+    const isWhole = !talk.hasNewer.value
+    if (wasWhole && isWhole) untracked(() => waiting.push(...rows.filter(isNew).map(said)))
+    waiting = waiting.slice(-MOST_WAITING)
+    wasWhole = isWhole
     last = last === Infinity ? newest : Math.max(last, newest)
   })
   const timer = setInterval(() => {
-    if (waiting.length === 0) return
-    region.textContent = waiting[waiting.length - 1]
-    waiting = []
+    const next = waiting.shift()
+    if (next !== undefined) region.textContent = next
   }, EVERY_MS)
   onEnd(() => clearInterval(timer))
   return region
