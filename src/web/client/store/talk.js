@@ -4,7 +4,7 @@
 import { batch, computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
 import { isTransient, Refusal } from '../net/request.js'
-import { createRows, MOST_ROWS } from './rows.js'
+import { createRows } from './rows.js'
 import { includes } from './positions.js'
 import { soon } from './storage.js'
 
@@ -175,8 +175,8 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     error,
     hasOlder,
     hasNewer,
-    /** Whether the reader stands at the end and follows what comes; the screen says so. */
-    isFollowing: true,
+    /** Whether the reader stands in the newer half, so that rows past the bound are dropped at the other end; the screen says so. */
+    isInNewerHalf: true,
 
     older: () => extend('older'),
     newer: () => extend('newer'),
@@ -238,11 +238,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
       if (!isLoaded.peek() || hasNewer.peek() || (position && includes(newest, position))) return
       seen(message)
       list.add(message, position)
-      if (talk.isFollowing) {
-        if (list.trim('oldest')) hasOlder.value = true
-      } else if (list.rows.peek().length > 2 * MOST_ROWS && list.trim('newest')) {
-        hasNewer.value = true
-      }
+      if (list.trim(talk.isInNewerHalf ? 'oldest' : 'newest')) (talk.isInNewerHalf ? hasOlder : hasNewer).value = true
     },
 
     /**

@@ -11,24 +11,27 @@ const NEAR = 8
  *
  * @param {HTMLElement} scroller
  * @param {HTMLElement} content
- * @param {() => void} [moved] Called after each scrolling.
+ * @param {object} options
+ * @param {() => boolean} options.isWhole Whether nothing follows the last row that is there. Otherwise its end is not the end.
+ * @param {() => void} options.moved Called when other rows may be seen than before.
  */
-export function keepPlace(scroller, content, moved = () => {}) {
+export function keepPlace(scroller, content, { isWhole, moved }) {
   let isAtEnd = true
-  /** Rows that are seen, each with its distance from the top. @type {{ node: Element, top: number }[]} */
+  /** Rows that are seen, in part or whole, by their distance from the top. @type {{ node: Element, top: number, isWhole: boolean }[]} */
   let seen = []
 
   const top = (/** @type {Element} */ node) => node.getBoundingClientRect().top - scroller.getBoundingClientRect().top
   const note = () => {
-    isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
+    const box = scroller.getBoundingClientRect()
+    isAtEnd = isWhole() && scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
     seen = []
     for (const node of content.children) {
       const { bottom, top: above } = node.getBoundingClientRect()
-      const box = scroller.getBoundingClientRect()
       if (bottom <= box.top) continue
       if (above >= box.bottom) break
-      seen.push({ node, top: above - box.top })
+      seen.push({ node, top: above - box.top, isWhole: bottom < box.bottom + NEAR })
     }
+    moved()
   }
   const restore = () => {
     if (isAtEnd) scroller.scrollTop = scroller.scrollHeight
@@ -38,18 +41,15 @@ export function keepPlace(scroller, content, moved = () => {}) {
     }
     note()
   }
-  const onScroll = () => {
-    note()
-    moved()
-  }
-  scroller.addEventListener('scroll', onScroll, { passive: true })
+  scroller.addEventListener('scroll', note, { passive: true })
   const observer = new ResizeObserver(restore)
   observer.observe(content)
   observer.observe(scroller)
   onEnd(() => observer.disconnect())
   return {
     isAtEnd: () => isAtEnd,
-    restore,
+    /** The rows that are seen to their ends. */
+    seen: () => seen.filter(each => each.isWhole).map(each => each.node),
     toEnd() {
       isAtEnd = true
       restore()

@@ -9,7 +9,8 @@ import { keepPlace } from '../../view/keep-place.js'
 import { list } from '../../view/list.js'
 import { roving } from '../../view/roving.js'
 import { announcer } from './announcer.js'
-import { firstNewOf, lines } from './lines.js'
+import { lines } from './lines.js'
+import { readingMark } from './reading-mark.js'
 import { messageRow } from './row.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -17,6 +18,8 @@ import { messageRow } from './row.js'
 
 /** Pixels from an end at which the next page is fetched. */
 const AHEAD = 800
+/** How long a row is there before it counts as seen. */
+const SEEN_AFTER_MS = 250
 
 /**
  * @param {Store} store
@@ -25,7 +28,7 @@ const AHEAD = 800
  * @param {() => readonly import('../../store/index.js').Pending[]} options.pending
  * @param {() => string} options.lastRead The id of the last message that was read.
  * @param {() => boolean} options.hasUnread
- * @param {() => void} options.read Marks what is shown as read.
+ * @param {(message: string) => void} options.read Marks everything up to a message as read.
  * @param {() => string | null} options.goal A message to go to.
  * @param {string} options.label
  * @param {boolean} options.inThread
@@ -33,29 +36,30 @@ const AHEAD = 800
  */
 export function messageList(store, { talk, pending, lastRead, hasUnread, read, goal, label, inThread, head }) {
   const me = store.me.peek()?.user_id ?? ''
-  const firstNew = newLine(talk, lastRead, hasUnread, me)
+  const mark = readingMark(store, talk, { lastRead, hasUnread, read })
   const content = list(h('ol', { class: 'rows', 'aria-label': label }),
-    () => lines(talk.rows.value, pending(), firstNew.value, me),
+    () => lines(talk.rows.value, pending(), mark.firstNew.value, me),
     each => each.key, item => line(store, item, inThread, goal), brokenRow)
   roving(content, '.row')
   const isAtEnd = signal(true)
   const scroller = h('div', { class: 'talk', tabindex: -1 },
     () => talk.hasOlder.value ? h('p', { class: 'quiet small older' }, t('talk.older')) : head(),
+    when(() => talk.state.value === 'loading', () => h('p', { class: 'quiet small older late' }, t('common.loading'))),
     content)
   let busy = false
   const moved = () => {
-    isAtEnd.value = place.isAtEnd() && !talk.hasNewer.peek()
-    talk.isFollowing = isAtEnd.peek()
+    isAtEnd.value = place.isAtEnd()
+    talk.isInNewerHalf = scroller.scrollTop + scroller.clientHeight / 2 > scroller.scrollHeight / 2
     if (!busy) void fill()
     seen()
   }
-  const place = keepPlace(scroller, content, moved)
+  const place = keepPlace(scroller, content, { isWhole: () => !talk.hasNewer.peek(), moved })
 
   /** Fetches the next page at the end that is near. */
   async function fill() {
     busy = true
     try {
-      if (scroller.scrollTop < AHEAD) await talk.older()
+      if (talk.hasOlder.peek() && scroller.scrollTop < AHEAD) await talk.older()
       else if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < AHEAD) await talk.newer()
     } catch {
       // The line of the connection says that the server is away; scrolling asks again.
@@ -69,8 +73,12 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
   const seen = () => {
     clearTimeout(reading)
     reading = setTimeout(() => {
-      if (document.visibilityState === 'visible' && isAtEnd.peek() && talk.state.peek() === 'current' && hasUnread()) read()
-    }, 250)
+      if (document.visibilityState !== 'visible' || talk.state.peek() !== 'current') return
+      const ids = new Set(talk.rows.peek().map(each => each.id))
+      const last = place.seen().map(row => /** @type {HTMLElement | null} */ (row.querySelector('[data-id]'))?.dataset.id ?? '')
+        .findLast(id => ids.has(id))
+      if (last) mark.seen(last)
+    }, SEEN_AFTER_MS)
   }
   document.addEventListener('visibilitychange', seen)
   onEnd(() => {
@@ -93,8 +101,8 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     if (state !== 'current' && talk.rows.value.length === 0) return
     if (wanted && wanted !== reached) void show(wanted)
     else if (!wanted && !isOpen) {
-      const mark = content.querySelector('.day.new')
-      if (mark) queueMicrotask(() => place.show(mark, 0.2))
+      const line = content.querySelector('.day.new')
+      if (line) queueMicrotask(() => place.show(line, 0.2))
       else queueMicrotask(place.toEnd)
     }
     isOpen = true
@@ -116,6 +124,7 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
 
   async function toNewest() {
     reached = goal()
+    mark.release()
     if (talk.hasNewer.peek()) await talk.newest()
     place.toEnd()
     isAtEnd.value = true
@@ -126,31 +135,6 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     node: h('div', { class: 'talk-frame' }, scroller, announcer(store, talk),
       when(() => !isAtEnd.value, () => h('button', { type: 'button', class: 'button jump', onclick: toNewest }, icon('down'), t('talk.toNewest')))),
   }
-}
-
-/**
- * The message before which "New" stands: as it was on opening, and anew when something is marked as unread.
- *
- * @param {import('../../store/index.js').Talk} talk
- * @param {() => string} lastRead
- * @param {() => boolean} hasUnread
- * @param {string} me
- */
-function newLine(talk, lastRead, hasUnread, me) {
-  const at = signal(/** @type {string | null} */ (null))
-  let known = hasUnread() ? lastRead() : null
-  let isOpen = false
-  effect(() => {
-    const [rows, now] = [talk.rows.value, lastRead()]
-    if (rows.length === 0) return
-    const index = (/** @type {string | null} */ id) => rows.findIndex(each => each.id === id)
-    if (isOpen && index(now) >= 0 && index(now) < index(known)) known = now
-    else if (!isOpen && !hasUnread()) known = null
-    else if (isOpen && known == null && index(now) >= 0 && hasUnread() && document.visibilityState === 'hidden') known = now
-    isOpen = true
-    at.value = known == null ? null : firstNewOf(rows, known, !talk.hasOlder.value, me)
-  })
-  return at
 }
 
 /**

@@ -45,7 +45,10 @@ function items(store, message) {
       label: message.is_pinned ? t('chat.unpin') : t('chat.pin'), icon: 'pin',
       run: () => attempt(() => store.api[message.is_pinned ? 'unpinMessage' : 'pinMessage'](channel, id)),
     },
-    thread === id && { label: t('chat.markUnread'), icon: 'eye', run: () => attempt(() => store.markUnread(channel, id)) },
+    {
+      label: t('chat.markUnread'), icon: 'eye',
+      run: () => attempt(() => thread === id ? store.markUnread(channel, id) : store.markThreadUnread(thread, id)),
+    },
     { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(address(store, { channel, thread: thread === id ? null : thread, message: id }), location.origin).href) },
     { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
     (isOwn || mayModerate(store, channel)) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },

@@ -30,7 +30,7 @@ export function thread(store, channel, id) {
     pending: () => store.outgoing.of(channel, id).value,
     lastRead: () => talk.lastRead?.value ?? '',
     hasUnread: () => (talk.unread?.value ?? 0) > 0,
-    read: () => store.readThread(id),
+    read: last => store.readThread(id, last),
     goal: () => place().message,
     label: t('talk.thread'),
     inThread: true,
