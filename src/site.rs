@@ -1,6 +1,7 @@
 //! What the rules need to know of this server: its keys, its addresses, its policies.
 
 use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
     sync::{Arc, RwLock},
     time::Duration,
 };
@@ -135,6 +136,28 @@ pub fn is_unspecified(address: &str) -> bool {
         Some(Host::Ipv6(ip)) => ip.is_unspecified(),
         _ => false,
     }
+}
+
+/// An address to print for people. In place of an unspecified host it names the interface of the default route, which machines in
+/// the same network reach; without such a route, this machine. IPv4 comes first, because a socket at `[::]` takes it as well.
+pub fn reachable(address: &str) -> String {
+    let parsed = Url::parse(address).ok().filter(|_| is_unspecified(address));
+    let Some(mut url) = parsed else { return address.to_owned() };
+    let own = source_address(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into());
+    let own = own.or_else(|| match url.host() {
+        Some(Host::Ipv6(any)) => source_address(any.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
+        _ => None,
+    });
+    _ = url.set_ip_host(own.unwrap_or(Ipv4Addr::LOCALHOST.into()));
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+/// The address from which this machine sends to another. Connecting a UDP socket looks up the route and sends nothing; the other
+/// address is one for documentation (RFC 5737, RFC 3849), which the default route leads to.
+fn source_address(any: IpAddr, to: IpAddr) -> Option<IpAddr> {
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((to, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_unspecified())
 }
 
 /// Whether an address leads to the machine that asks for it: nobody elsewhere can follow it.

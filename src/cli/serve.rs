@@ -10,7 +10,7 @@ use crate::{
     connections::{certificate::Files, listening::Listeners},
     error::{Error, Result},
     push::external::client::Centrifugo,
-    site::is_unspecified,
+    site::{is_unspecified, reachable},
     state::{App, setup::LIFETIME},
     wiring,
 };
@@ -99,8 +99,8 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
 
 fn announce(settings: &Settings, app: &App, addresses: &[Address]) {
     use std::io::Write;
-    let url = &app.site.base_url;
-    let push = app.centrifugo.as_ref().map_or(url.as_str(), Centrifugo::url).replacen("http", "ws", 1);
+    let url = reachable(&app.site.base_url);
+    let push = app.centrifugo.as_ref().map_or(&*url, Centrifugo::url).replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
     let listening = addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
     let client = if app.site.client { format!("\n  Open   {url}") } else { String::new() };

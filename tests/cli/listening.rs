@@ -62,6 +62,18 @@ async fn a_server_listens_on_several_addresses_and_on_a_unix_socket() {
 }
 
 #[tokio::test]
+async fn a_server_that_listens_everywhere_prints_an_address_that_can_be_opened() {
+    for listen in ["0.0.0.0:0", "[::]:0"].into_iter().filter(|listen| TcpListener::bind(listen).is_ok()) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = tidings(&["serve", "--listen", listen, "--log", "error"]);
+        let server = Server::spawn(command.arg("--data-dir").arg(folder.path()));
+        let host = server.url.trim_start_matches("http://").rsplit_once(':').unwrap().0;
+        assert!(!["0.0.0.0", "[::]"].contains(&host), "{listen}: {}", server.url);
+        assert!(is_healthy(&server.http, &server.url).await, "{listen}: {}", server.url);
+    }
+}
+
+#[tokio::test]
 async fn a_socket_is_taken_over_from_a_dead_server_and_from_nobody_else() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("http");
