@@ -2,7 +2,7 @@
 // and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, WIDE, launch, sees } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
 /** Ada and Grace talk in two channels; Grace has said three things in the first. */
@@ -52,6 +52,7 @@ for (const kind of BROWSERS) {
   test(`what the talk offers is reached in ${kind}`, { timeout: 90_000 }, async t => {
     const scene = await world(t)
     await t.test('by keyboard', async t => byKeyboard(t, kind, scene))
+    await t.test('by finger', async t => byFinger(t, kind, scene))
   })
 }
 
@@ -102,6 +103,58 @@ async function byKeyboard(t, kind, { server, ada, general, dock, talk }) {
     await page.keyboard.type('I do')
     await page.keyboard.press('Enter')
     await page.waitForFunction(() => document.querySelector('.row:not(.pending)[aria-label="Ada King: I do"]')?.tabIndex === 0, { polling: 50 })
+  })
+  assert.deepEqual(problems, [])
+}
+
+/** A phone: Firefox has no such mode, and is told what its pointer can do when it starts. */
+const FINGER = { 'ui.primaryPointerCapabilities': 1, 'ui.allPointerCapabilities': 1 }
+
+/** @param scene What `world` made. */
+async function byFinger(t, kind, { server, ada, general, talk }) {
+  const { visitor } = await launch(t, kind, { prefs: FINGER })
+  const { page, problems } = await visitor(kind === 'chrome' ? { ...PHONE, isMobile: true, hasTouch: true } : PHONE)
+  await enter(page, server, ada, `${talk}/${general}`)
+  await sees(page, 'Who takes the lines?')
+  const middle = async text => {
+    const row = await page.waitForFunction(text => [...document.querySelectorAll('.row .text')].find(each => each.innerText.includes(text)), {}, text)
+    const { x, y, height } = await row.boundingBox()
+    return [x + 20, y + height / 2]
+  }
+  /** Rests on a message, and lifts the finger `after` so many milliseconds. */
+  const rest = async (text, after, moved = 0) => {
+    const [x, y] = await middle(text)
+    const finger = await page.touchscreen.touchStart(x, y)
+    if (moved > 0) await finger.move(x, y - moved)
+    await new Promise(resolve => setTimeout(resolve, after))
+    await finger.end()
+  }
+  const hasMenu = () => page.evaluate(() => document.querySelector('.menu') !== null)
+
+  await t.test('a tap shows no tools, and a finger that moves on opens nothing', async () => {
+    await page.touchscreen.tap(...await middle('Who takes the lines?'))
+    assert.ok(!await page.evaluate(() => [...document.querySelectorAll('.tools')].some(each => each.checkVisibility({ opacityProperty: true }))))
+    await rest('Who takes the lines?', 600, 40)
+    assert.equal(await hasMenu(), false)
+  })
+
+  await t.test('a finger that rests opens the menu of the message, and presses nothing', async () => {
+    await rest('the tables', 600)
+    await page.waitForSelector('.menu')
+    const items = await page.$$eval('.menu button', all => all.map(each => each.innerText))
+    assert.deepEqual(items.slice(0, 3), ['React', 'Reply in thread', 'Pin'])
+    assert.equal(await page.evaluate(() => getSelection().toString()), '')
+    await theme(page, kind, 'dark')
+    await picture(page, `reach-menu-${kind}-dark`)
+    await theme(page, kind, 'light')
+    await press(page, 'React', 'menuitem')
+    await page.waitForFunction(() => document.querySelectorAll('.emoji-picker .emoji').length > 0, { polling: 50 })
+    await page.keyboard.press('Escape')
+    await isAt(page, '.row')
+    await rest('the tables', 600)
+    await press(page, 'Reply in thread', 'menuitem')
+    await page.waitForSelector('.beside .composer')
+    await isAt(page, '.beside .talk')
   })
   assert.deepEqual(problems, [])
 }

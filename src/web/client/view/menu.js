@@ -43,7 +43,7 @@ export function openMenu(anchor, items, { label } = {}) {
     menu.remove()
     removeEventListener('pointerdown', outside, true)
     removeEventListener('resize', leave)
-    anchor.setAttribute('aria-expanded', 'false')
+    tell(anchor, false)
     if (back && anchor.isConnected) anchor.focus()
   }
   const leave = () => close(false)
@@ -64,10 +64,20 @@ export function openMenu(anchor, items, { label } = {}) {
   const around = anchor.closest('dialog') ?? document.body
   around.append(menu)
   place(menu, anchor)
-  anchor.setAttribute('aria-expanded', 'true')
+  tell(anchor, true)
   addEventListener('pointerdown', outside, true)
   addEventListener('resize', leave)
   buttons[0]?.focus()
+}
+
+/**
+ * Tells whether what a control opened is open. A row that was pressed for long is none.
+ *
+ * @param {HTMLElement} anchor
+ * @param {boolean} isOpen
+ */
+export function tell(anchor, isOpen) {
+  if (anchor.matches('button')) anchor.setAttribute('aria-expanded', String(isOpen))
 }
 
 /**

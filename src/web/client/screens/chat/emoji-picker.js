@@ -5,7 +5,7 @@ import { USUAL, emojiGroups, emojiLabel, findEmoji } from '../../text/emoji.js'
 import { t } from '../../text/words.js'
 import { h, mount } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
-import { place } from '../../view/menu.js'
+import { place, tell } from '../../view/menu.js'
 import { wording } from '../../view/wording.js'
 import { loadEmojiNames } from '../emoji-names.js'
 import { inGrid } from './emoji-keys.js'
@@ -53,7 +53,7 @@ export function pickEmoji(store, anchor) {
       removeEventListener('resize', follow)
       unmount()
       element.remove()
-      anchor.setAttribute('aria-expanded', 'false')
+      tell(anchor, false)
       if (anchor.isConnected) anchor.focus()
       if (chosen) remember(chosen)
       resolve(chosen)
@@ -61,7 +61,7 @@ export function pickEmoji(store, anchor) {
     // What is in the dialog covers it, so that a press on the dialog itself is one beside it.
     element.addEventListener('pointerdown', event => { if (event.target === element) element.close() })
     document.body.append(element)
-    anchor.setAttribute('aria-expanded', 'true')
+    tell(anchor, true)
     element.showModal()
     follow()
     addEventListener('resize', follow)

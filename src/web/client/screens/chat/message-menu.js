@@ -33,6 +33,20 @@ export function messageTools(store, message, { openThread }) {
 }
 
 /**
+ * The same for a finger that rests on the message: it finds no tools, for they would lie on what is above.
+ *
+ * @param {Store} store
+ * @param {Message} message
+ * @param {{ openThread: (() => void) | null }} options
+ * @param {HTMLElement} row
+ */
+export const openMessageMenu = (store, message, { openThread }, row) => openMenu(row, [
+  mayTakePart(store, message.channel_id) && { label: t('chat.react'), icon: 'face', run: () => pick(store, message, row) },
+  openThread && { label: t('chat.replyInThread'), icon: 'reply', run: openThread },
+  ...items(store, message),
+], { label: t('chat.more') })
+
+/**
  * @param {Store} store
  * @param {Message} message
  */

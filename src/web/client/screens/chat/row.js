@@ -6,11 +6,12 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
+import { longPress } from '../../view/long-press.js'
 import { go } from '../../view/router.js'
 import { address } from '../addresses.js'
 import { face, name, nameOf } from '../face.js'
 import { editMessage, editing } from './edit.js'
-import { messageTools } from './message-menu.js'
+import { messageTools, openMessageMenu } from './message-menu.js'
 import { pendingNote } from './pending.js'
 import { prose } from './prose.js'
 import { reactionBar } from './reactions.js'
@@ -42,15 +43,17 @@ export function messageRow(store, item, { inThread, goal }) {
   const pending = () => item().pending ?? null
   const writer = computed(() => author(store, message.value))
   const id = message.peek().id
-  const openThread = () => go(address(store, { channel: message.peek().channel_id, thread: message.peek().thread_id }))
+  const openThread = inThread ? null : () => go(address(store, { channel: message.peek().channel_id, thread: message.peek().thread_id }))
   const mentions = () => isMentioned(store, message.value)
   const isDeleted = () => message.value.deleted_at !== NEVER
+  const hasTools = () => !isDeleted() && !pending()
   return h('li', { class: 'row-item' },
     h('article', {
       class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', message.value.status === 'error' && 'bad', pending() && 'pending'].filter(Boolean).join(' '),
       'data-id': id,
       tabindex: -1,
       'aria-label': () => t('talk.said', { name: nameOf(writer.value), text: message.value.content.slice(0, 200) }),
+      ...longPress(row => { if (hasTools()) openMessageMenu(store, message.peek(), { openThread }, row) }),
     },
     when(isFirst, () => () => face(writer.value), () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => clockOf(message.value.created_at))),
     h('div', { class: 'said' },
@@ -65,7 +68,7 @@ export function messageRow(store, item, { inThread, goal }) {
       reactionBar(store, () => message.value),
       pendingNote(store, pending),
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
-    when(() => !isDeleted() && !pending(), () => messageTools(store, () => message.value, { openThread: inThread ? null : openThread }))))
+    when(hasTools, () => messageTools(store, () => message.value, { openThread }))))
 }
 
 const NEVER = '0001-01-01T00:00:00Z'
