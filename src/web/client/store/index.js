@@ -102,7 +102,9 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     if (isNew && isHere && threads.state.peek() === 'current') loading.threads(threads.load)
   }
   const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver,
-    listed: id => void kept.prune(id, channel => channels.peek(channel) !== null) })
+    listed: () => void prune() })
+  const prune = () => kept.prune((channel, organisation) =>
+    organisations.has(organisation) && (!organisations.isLoaded(organisation) || channels.peek(channel) !== null))
 
   /** @type {Parts} */
   const parts = {
@@ -115,7 +117,10 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
       push.unsubscribe(id)
       threads.dropChannel(id)
     },
-    leaveOrganisation: id => organisations.remove(id),
+    leaveOrganisation(id) {
+      organisations.remove(id)
+      void prune()
+    },
     came: channel => came(channel, false),
     fetchChannel: loading.channel,
     fetchCounts: loading.organisation,
@@ -246,6 +251,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
       push.stop()
       outgoing.end()
       drafts.close()
+      kept.stop()
     },
   }
 }

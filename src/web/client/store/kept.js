@@ -91,16 +91,15 @@ export function createKept({ storage, clock }) {
     /**
      * Erases what the user may not see any more, and the oldest.
      *
-     * @param {string} organisation
-     * @param {(channel: string) => boolean} isListed
+     * @param {(channel: string, organisation: string) => boolean} isListed
      */
-    async prune(organisation, isListed) {
+    async prune(isListed) {
       const all = await records
       if (!all) return
       const talks = await all.list('talk/').catch(() => [])
       const latest = talks.map(([, { at }]) => at).sort((one, other) => other - one)[TALKS - 1] ?? 0
       for (const [key, talk] of talks) {
-        const isGone = talk.organisation === organisation && !isListed(key.slice('talk/'.length))
+        const isGone = !isListed(key.slice('talk/'.length), talk.organisation)
         if (isGone || talk.at < latest) await all.delete(key).catch(() => {})
       }
     },
@@ -118,10 +117,15 @@ export function createKept({ storage, clock }) {
 
     /** The session ended: talk is erased. */
     async end() {
-      isEnded = true
+      this.stop()
       await this.forget()
       await (await whose).delete('last').catch(() => {})
     },
+    /** The tab has nothing more to keep. */
+    stop() {
+      isEnded = true
+    },
+
   }
 }
 

@@ -12,7 +12,7 @@ import { isTransient, Refusal } from '../net/request.js'
  * @param {ReturnType<import('./channels.js').createChannels>} options.channels
  * @param {ReturnType<import('./organisations.js').createOrganisations>} options.organisations
  * @param {(start: any) => void} options.started Takes the rest of a start in.
- * @param {(organisation: string) => void} options.listed The channels of an organisation are known.
+ * @param {() => void} options.listed The channels of an organisation are known.
  * @param {() => boolean} options.isOver
  */
 export function createLoading({ api, clock, recorder, channels, organisations, started, listed, isOver }) {
@@ -58,7 +58,7 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
         started(data)
         organisations.take(data, position)
       })
-      if (data.organisation) listed(data.organisation.id)
+      if (data.organisation) listed()
       return { start: data, position }
     })
     return taken ?? fetchStart(slug, channel)
