@@ -31,8 +31,8 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
   const hasMore = signal(false)
   /** @type {Map<string, Position | null>} */
   const places = new Map()
-  /** Threads that are fetched just now. @type {Set<string>} */
-  const fetching = new Set()
+  /** Threads that are fetched just now, and whether that has to be done once more. @type {Map<string, boolean>} */
+  const fetching = new Map()
   let before = 0
   let run = 0
   let attempt = 0
@@ -74,8 +74,8 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
 
   /** @param {string} thread */
   const fetch = async thread => {
-    if (fetching.has(thread)) return
-    fetching.add(thread)
+    if (fetching.has(thread)) return void fetching.set(thread, true)
+    fetching.set(thread, false)
     const own = run
     try {
       await recorder.fetch(() => api.getThread(thread, { messages: REPLIES }), ({ data, position }) => {
@@ -91,7 +91,9 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
       // Its channel is not the user's any more.
       else rows.value = rows.peek().filter(row => row.thread_id !== thread)
     } finally {
+      const again = fetching.get(thread) && own === run
       fetching.delete(thread)
+      if (again) fetch(thread)
     }
   }
 
