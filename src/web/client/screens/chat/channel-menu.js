@@ -57,7 +57,7 @@ function items(store, id, details) {
     isIn && (isStarred
       ? { label: t('chat.unstar'), icon: 'star', run: () => attempt(() => store.api.unstarChannel(id)) }
       : { label: t('chat.star'), icon: 'star', run: () => attempt(() => store.api.starChannel(id)) }),
-    isUnread && { label: t('chat.markAllRead'), icon: 'check', run: () => store.read(id) },
+    isUnread && { label: t('chat.markAllRead'), icon: 'check', run: () => attempt(() => store.api.markChannelRead(id, {})) },
     !isDirect && { label: t('chat.showPeople'), icon: 'people', run: () => go(`${at}?pane=members`) },
     { label: t('chat.showPinned'), icon: 'pin', run: () => go(`${at}?pane=pins`) },
     !isDirect && isIn && !isArchived && rights.can_post_messages && { label: t('chat.addPeople'), icon: 'plus', run: () => addPeople(store, id) },

@@ -1,9 +1,12 @@
 // The talk: sidebar, conversation, and what is open beside it.
 
 import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js'
+import { Refusal } from '../../net/request.js'
 import { loadWords, t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { go } from '../../view/router.js'
+import { say } from '../../view/toast.js'
+import { wording } from '../../view/wording.js'
 import { address, place } from '../addresses.js'
 import { conversation } from './conversation.js'
 import { keys } from './keys.js'
@@ -27,7 +30,7 @@ export function chat(store) {
     const { slug, channel, list } = place()
     const open = store.organisation.value
     untracked(() => {
-      if (slug && open && slug !== open.organisation_slug) void store.open({ slug, channel: channel === 'threads' ? undefined : channel }).catch(() => go('/', { replace: true }))
+      if (slug && open && slug !== open.organisation_slug) void switchTo(store, slug, channel)
       else if (!slug || (!channel && !(list && isNarrow.value))) goHome(store)
       else if (channel && channel !== 'threads') rememberChannel(open?.id ?? '', channel)
     })
@@ -104,6 +107,22 @@ function lazy(load) {
   return () => {
     const part = make.value
     return untracked(part)
+  }
+}
+
+/**
+ * Opens another organisation. Where that fails, the open one stays, and the person is told why.
+ *
+ * @param {Store} store
+ * @param {string} slug
+ * @param {string} [channel]
+ */
+async function switchTo(store, slug, channel) {
+  try {
+    await store.open({ slug, channel: channel === 'threads' ? undefined : channel })
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 404) say(wording.explain(error))
+    go('/', { replace: true })
   }
 }
 

@@ -10,6 +10,7 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address, listAddress } from '../addresses.js'
 import { face, name } from '../face.js'
+import { attempt } from './deeds.js'
 import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
@@ -78,7 +79,7 @@ function threadCard(store, item) {
           when(() => thread().message_count > 0, () =>
             h('span', { class: 'quiet' }, () => t('talk.lastReply', { when: ago(thread().last_reply) }))),
           when(() => unread() > 0, () =>
-            h('button', { type: 'button', class: 'link-button', onclick: () => store.readThread(id) }, t('panes.markRead'))))),
+            h('button', { type: 'button', class: 'link-button', onclick: () => attempt(() => store.api.markThreadRead(id, {})) }, t('panes.markRead'))))),
     }))
 }
 
