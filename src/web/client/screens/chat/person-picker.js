@@ -1,6 +1,7 @@
 // Choosing people: those who are chosen stand as chips before the field, and whom it finds below.
 
 import { computed, onEnd, signal } from '../../base/signal.js'
+import { rank } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
@@ -46,6 +47,8 @@ export function finding(store, limit) {
     look(query) {
       const turn = last += 1
       isBusy.value = true
+      // Enter may come before the answer: it must not take somebody of an older one.
+      found.value = rank(found.peek(), query, each => [each.full_name, each.username], limit)
       clearTimeout(pause)
       pause = setTimeout(ask, last === 1 ? 0 : PAUSE_MS, query, turn)
     },
