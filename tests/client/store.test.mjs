@@ -4,6 +4,8 @@ import test from 'node:test'
 import { clock } from '../../src/web/client/base/clock.js'
 import { start, until } from '../sdk/lib/server.mjs'
 import { forgetLastVisit } from '../../src/web/client/store/index.js'
+import { createKept } from '../../src/web/client/store/kept.js'
+import { memoryStorage } from '../../src/web/client/store/storage.js'
 import { team, visit } from './lib/visit.mjs'
 
 const texts = talk => talk.rows.peek().map(row => row.content)
@@ -217,6 +219,26 @@ test('whoever signs in sees nothing of the last person, whose drafts stay', asyn
   await assert.rejects(store.open({ slug, channel }), { code: 'organisation_not_found' })
   assert.deepEqual(store.organisations.peek(), [])
   assert.equal((await storage.open(`tidings-${person.id}`).then(all => all.list('draft/')))[0][1], 'half a thought')
+})
+
+test('whoever signs in erases talk that no note tells of any more', async () => {
+  const storage = memoryStorage()
+  const talk = await storage.open('tidings-kept-one')
+  await talk.set('start', { channels: [] })
+  await (await storage.open('tidings-one')).set('draft/1', 'unfinished')
+  await forgetLastVisit(storage)
+  assert.deepEqual(await talk.list(''), [])
+  assert.equal(await (await storage.open('tidings-one')).get('draft/1'), 'unfinished')
+})
+
+test('the late end of an old tab leaves the visit of whoever came after it', async () => {
+  const [storage, clock] = [memoryStorage(), { after: () => () => {}, now: () => 0 }]
+  const [old, visit] = [createKept({ storage, clock }), createKept({ storage, clock })]
+  await old.begin('one')
+  await visit.begin('two')
+  await (await storage.open('tidings-kept-two')).set('start', { channels: [] })
+  await old.end()
+  assert.deepEqual(await createKept({ storage, clock }).last(), { user: 'two', start: { channels: [] } })
 })
 
 test('an edit that is not saved is kept like a draft, and counts as no unsent message', async t => {

@@ -123,6 +123,36 @@ test('a build that is replaced while it installs is not kept', async () => {
   assert.deepEqual(await caches.keys(), [])
 })
 
+test('without the client, the worker in its place erases files and talk, and leaves drafts', async () => {
+  const databases = new Set(['tidings', 'tidings-kept-one', 'tidings-kept-two', 'tidings-one', 'of-another-program'])
+  const indexedDB = {
+    databases: async () => [...databases].map(name => ({ name })),
+    deleteDatabase: name => {
+      const request = {}
+      setTimeout(() => {
+        databases.delete(name)
+        request.onsuccess()
+      })
+      return request
+    },
+  }
+  const [listeners, told] = [{}, []]
+  const caches = new Caches()
+  await caches.open('client-one')
+  const self = {
+    addEventListener: (name, run) => { listeners[name] = run },
+    registration: { unregister: async () => told.push('unregistered') },
+    clients: { matchAll: async () => [{ url: '/o/acme', navigate: async url => told.push(url) }] },
+  }
+  vm.runInNewContext(readFileSync(join(client, '../pages/service-worker.js'), 'utf8'), { self, caches, indexedDB })
+  let done
+  listeners.activate({ waitUntil: promise => { done = promise } })
+  await done
+  assert.deepEqual([...databases], ['tidings-one', 'of-another-program'])
+  assert.deepEqual(await caches.keys(), [])
+  assert.deepEqual(told, ['unregistered', '/o/acme'])
+})
+
 test('the build before stays for tabs that show it, older ones go, and caches of others stay', async () => {
   let { caches, install, activate } = world('one')
   await caches.open('of-another-program')

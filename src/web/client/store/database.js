@@ -39,6 +39,13 @@ export function databaseStorage(factory = factoryOfPage()) {
         return memory.open(name)
       }
     },
+    names: async () => {
+      try {
+        return (await factory.databases()).map(({ name }) => name ?? '')
+      } catch {
+        return memory.names()
+      }
+    },
   }
   return storage
 }

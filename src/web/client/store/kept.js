@@ -7,6 +7,8 @@
 import { effect } from '../base/signal.js'
 
 const VERSION = 1
+/** What the names of the databases of talk begin with; the user's id follows. */
+const KEPT = 'tidings-kept-'
 /** Rows of a talk, and talks. */
 const ROWS = 50
 const TALKS = 20
@@ -29,6 +31,8 @@ export function createKept({ storage, clock }) {
   let records = null
   /** What waits to be written, by key. @type {Map<string, () => any>} */
   const waiting = new Map()
+  /** Whose visit this is. */
+  let owner = ''
   let isEnded = false
   let isPlanned = false
 
@@ -57,17 +61,19 @@ export function createKept({ storage, clock }) {
       const last = await (await whose).get('last').catch(() => null)
       // Whoever didn't wait for it has begun with what the server answered.
       if (last?.version !== VERSION || records) return null
-      records = storage.open(`tidings-kept-${last.user}`)
+      owner = last.user
+      records = storage.open(KEPT + owner)
       const start = await (await records).get('start').catch(() => null)
       return start ? { user: last.user, start } : null
     },
 
     /** @param {string} user */
     async begin(user) {
-      records = storage.open(`tidings-kept-${user}`)
+      owner = user
+      records = storage.open(KEPT + user)
       const last = await (await whose).get('last').catch(() => null)
       // Of another version, or of another person, nothing is read.
-      if (last && (last.version !== VERSION || last.user !== user)) await forgetVisit(storage)
+      if (last?.version !== VERSION || last.user !== user) await forgetVisit(storage)
       if (!isEnded) await (await whose).set('last', { user, version: VERSION }).catch(() => {})
     },
 
@@ -119,7 +125,10 @@ export function createKept({ storage, clock }) {
     async end() {
       this.stop()
       await this.forget()
-      await (await whose).delete('last').catch(() => {})
+      const notes = await whose
+      // Meanwhile somebody else may have signed in, in another tab.
+      const last = await notes.get('last').catch(() => null)
+      if (last?.user === owner) await notes.delete('last').catch(() => {})
     },
     /** The tab has nothing more to keep. */
     stop() {
@@ -153,15 +162,17 @@ export function keptStart(user, organisations, organisation, channels, push) {
 }
 
 /**
- * Erases what the last visit has left of talk: where somebody signs in, perhaps another person. Drafts and unsent posts stay for whom
- * they belong to.
+ * Erases what visits have left of talk: where somebody signs in, perhaps another person. Drafts and unsent posts stay for whom they
+ * belong to.
  *
  * @param {import('./storage.js').Storage} storage
  */
 export async function forgetVisit(storage) {
   const whose = await storage.open('tidings')
   const last = await whose.get('last').catch(() => null)
-  if (!last) return
   await whose.delete('last').catch(() => {})
-  await (await storage.open(`tidings-kept-${last.user}`)).clear().catch(() => {})
+  // The note may be gone, or another visit's: the databases tell by their names whatever was left.
+  const names = new Set((await storage.names()).filter(name => name.startsWith(KEPT)))
+  if (last) names.add(KEPT + last.user)
+  await Promise.all([...names].map(async name => (await storage.open(name)).clear().catch(() => {})))
 }

@@ -16,6 +16,7 @@
  * @typedef {object} Storage
  * @property {boolean} lasts Whether it outlives the tab.
  * @property {(name: string) => Promise<Records>} open
+ * @property {() => Promise<string[]>} names Of the databases that there are, as far as the browser tells.
  */
 
 const PATIENCE_MS = 1_500
@@ -54,5 +55,6 @@ export function memoryStorage() {
         clear: async () => records.clear(),
       }
     },
+    names: async () => [...databases.keys()],
   }
 }
