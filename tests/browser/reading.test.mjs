@@ -92,6 +92,8 @@ for (const kind of BROWSERS) {
     const { id } = await grace.call('POST', `/channels/${channel}/messages`, { content: Array.from({ length: 40 }, (_, n) => `Line ${n}`).join('\n') })
     await page.goto(talk)
     await (await page.waitForSelector(byRole('button', 'Show all'))).click()
+    // The button is gone: its row has the focus.
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.id), id)
     await grace.call('PUT', `/channels/${channel}/messages/${id}/reactions/${encodeURIComponent('🎉')}`)
     await page.waitForSelector(`[data-id="${id}"] .reaction`)
     assert.equal(await page.$('.folded'), null)

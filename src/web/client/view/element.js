@@ -112,8 +112,10 @@ function changing(make) {
   effect(() => {
     const nodes = document.createDocumentFragment()
     append(nodes, [make()])
-    while (start.nextSibling && start.nextSibling !== end) start.nextSibling.remove()
-    end.before(nodes)
+    keepFocus(start.parentElement, () => {
+      while (start.nextSibling && start.nextSibling !== end) start.nextSibling.remove()
+      end.before(nodes)
+    })
   })
   return [...first.childNodes]
 }
@@ -121,6 +123,20 @@ function changing(make) {
 /**
  * Shows one of two things, made anew only when the condition changes between true and false.
  *
+/**
+ * Changes what an element holds. If the change takes the focus away, such as a button that removes itself, what is around gets it.
+ *
+ * @param {Element | null} parent
+ * @param {() => void} change
+ */
+export function keepFocus(parent, change) {
+  const before = document.activeElement
+  change()
+  if (!before || before.isConnected) return
+  const around = parent?.closest('[tabindex], dialog')
+  if (around instanceof HTMLElement) around.focus({ preventScroll: true })
+}
+
  * @param {() => unknown} condition
  * @param {() => Child} make
  * @param {() => Child} [otherwise]

@@ -1,6 +1,7 @@
 // Lists of rows with keys.
 
 import { Owner, currentOwner, effect, onEnd, signal } from '../base/signal.js'
+import { keepFocus } from './element.js'
 
 /**
  * Keeps the children of an element equal to a list: one node a key, made once, told of the newer item of the same key by its signal.
@@ -34,11 +35,13 @@ export function list(parent, items, key, make, broken) {
         next.set(name, known)
       } else next.set(name, around.run(() => row(item, name, make, broken)))
     }
-    for (const [name, old] of rows) {
-      if (next.has(name)) continue
-      old.owner.end()
-      old.node.remove()
-    }
+    keepFocus(parent, () => {
+      for (const [name, old] of rows) {
+        if (next.has(name)) continue
+        old.owner.end()
+        old.node.remove()
+      }
+    })
     rows = next
     place(parent, [...next.values()].map(each => each.node))
   })
