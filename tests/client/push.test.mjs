@@ -28,6 +28,11 @@ function createClock() {
       now = end
       await settled()
     },
+    /** The machine sleeps: its timers stand still, and its clock doesn't. */
+    sleep(ms) {
+      now += ms
+      for (const timer of timers) timer.at += ms
+    },
   }
 }
 
@@ -198,6 +203,23 @@ test('waking asks at once: for a connection, or for an answer', async () => {
   push.wake()
   await clock.pass(5100)
   assert.equal(push.connection.peek().state, 'waiting')
+})
+
+test('after a night it connects at once, with new tokens', async () => {
+  const { line, greet, sockets, clock, push, tokens } = await play()
+  push.subscribe('news', at(20))
+  greet(undefined, { expires: true, ttl: 3600 })
+  await settled()
+  line().say({ id: line().last('subscribe').id, subscribe: { ...at(30), expires: true, ttl: 3600 } })
+  clock.sleep(8 * 3600_000)
+  push.wake()
+  await settled()
+  assert.equal(sockets.length, 2)
+  greet(undefined, { expires: true, ttl: 3600 })
+  await settled()
+  assert.equal(line().last('connect').connect.token, 'token 1')
+  assert.equal(line().last('subscribe').subscribe.offset, 30)
+  assert.deepEqual(tokens, ['news', 'news'])
 })
 
 test('a token is renewed before it ends, and asked for again when it was refused', async () => {

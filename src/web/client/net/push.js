@@ -45,6 +45,8 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
   let socket = null
   /** @type {string | null} */
   let token = null
+  /** When the token ends, as the server has told. */
+  let tokenEnds = Infinity
   let isRunning = false
   let isLive = false
   let attempt = 0
@@ -67,7 +69,12 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     const own = run
     connection.value = { state: 'connecting' }
     try {
-      token ??= await getToken()
+      // A refusal would cost another connection.
+      if (clock.now() >= tokenEnds) token = null
+      if (token === null) {
+        token = await getToken()
+        tokenEnds = Infinity
+      }
     } catch {
       if (own === run) wait(0)
       return
@@ -93,7 +100,7 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     attempt = 0
     socket?.expectPings(result.ping ?? 0, result.pong ?? false)
     connection.value = { state: 'live' }
-    if (result.expires) cancelRenewal = clock.after(renewal(result.ttl), renew)
+    expect(result)
     const subs = result.subs ?? {}
     const missed = Object.entries(subs)
       .flatMap(([name, sub]) => (sub.publications ?? []).map((/** @type {any} */ each) => [name, sub, each]))
@@ -152,7 +159,7 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
       return known
     }
     /** @type {Stream} */
-    const made = { position: null, isOwn, token: null, state: 'none', cancel: () => {} }
+    const made = { position: null, isOwn, token: null, ends: Infinity, state: 'none', cancel: () => {} }
     streams.set(name, made)
     return made
   }
@@ -164,14 +171,21 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     heard.gone(name)
   }
 
+  /** The end of the token. @param {{ expires?: boolean, ttl?: number }} result */
+  const expect = ({ expires, ttl = 0 }) => {
+    tokenEnds = expires ? clock.now() + ttl * 1000 : Infinity
+    if (expires) cancelRenewal = clock.after(renewal(ttl), renew)
+  }
+
   const renew = async () => {
     const own = run
     try {
       const next = await getToken()
       if (own !== run) return
       token = next
+      tokenEnds = Infinity
       socket?.send([{ name: 'refresh', body: { token }, replied: (fault, result) => {
-        if (!fault && result.expires) cancelRenewal = clock.after(renewal(result.ttl), renew)
+        if (!fault) expect(result)
       } }])
     } catch {
       // The server closes the connection when the token ends, and the next connection asks again.
@@ -253,7 +267,8 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
       if (isLive && socket) {
         const own = [...streams].find(([, { isOwn, state }]) => isOwn && state === 'on')
         if (own) socket.probe(own[0])
-      } else if (connection.peek().state === 'waiting') {
+      }
+      if (connection.peek().state === 'waiting') {
         attempt = 0
         connect()
       }

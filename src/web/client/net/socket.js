@@ -40,6 +40,7 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
   let isOver = false
   let isAnswering = false
   let silence = OPENING_MS
+  let heardAt = clock.now()
   let cancelWatch = () => {}
   const line = new WebSocket(url)
 
@@ -59,6 +60,7 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
     closed(code, reason)
   }
   const watch = () => {
+    heardAt = clock.now()
     cancelWatch()
     cancelWatch = clock.after(silence, () => end(1006, 'nothing heard'))
   }
@@ -116,6 +118,8 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
       watch()
     },
     probe: channel => {
+      // The machine has slept, and its timers with it: the server has given this connection up.
+      if (clock.now() - heardAt > silence) return end(1006, 'nothing heard')
       let isAnswered = false
       send([{ name: 'presence_stats', body: { channel }, replied: () => (isAnswered = true) }])
       clock.after(PROBE_MS, () => isAnswered || end(1006, 'no answer'))

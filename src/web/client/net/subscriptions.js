@@ -15,6 +15,7 @@ const TWICE = 105
  * @property {Position | null} position
  * @property {boolean} isOwn Whether the server subscribes it by itself.
  * @property {string | null} token
+ * @property {number} ends When the token ends, as the server has told.
  * @property {'none' | 'asking' | 'on'} state
  * @property {() => void} cancel Of the renewal of its token.
  */
@@ -35,13 +36,16 @@ export function createSubscriptions({ streams, clock, getTokens, random, lose, p
     const all = [...streams].filter(([, stream]) => !stream.isOwn && stream.state === 'none')
     const socket = live()
     if (!socket || all.length === 0) return
-    for (const [, stream] of all) stream.state = 'asking'
+    for (const [, stream] of all) {
+      stream.state = 'asking'
+      if (clock.now() >= stream.ends) stream.token = null
+    }
     const without = all.filter(([, stream]) => !stream.token).map(([name]) => name)
     try {
       const tokens = without.length > 0 ? await getTokens(without) : new Map()
       for (const name of without) {
         const stream = streams.get(name)
-        if (stream) stream.token = tokens.get(name) ?? null
+        if (stream) give(stream, tokens.get(name))
       }
     } catch {
       for (const [, stream] of all) if (stream.state === 'asking') stream.state = 'none'
@@ -69,7 +73,7 @@ export function createSubscriptions({ streams, clock, getTokens, random, lose, p
     if (streams.get(name) !== stream) return
     if (!fault) {
       for (const each of result.publications ?? []) publish(name, result.epoch, each)
-      if (result.expires) stream.cancel = clock.after(renewal(result.ttl), () => renewStream(name, stream))
+      expect(name, stream, result)
       return settle(name, result)
     }
     // Another command of the same connection was faster, and its reply tells the rest.
@@ -85,11 +89,20 @@ export function createSubscriptions({ streams, clock, getTokens, random, lose, p
   const renewStream = async (name, stream) => {
     const tokens = await getTokens([name]).catch(() => new Map())
     if (streams.get(name) !== stream) return
-    stream.token = tokens.get(name) ?? null
+    give(stream, tokens.get(name))
     if (!stream.token) return
     live()?.send([{ name: 'sub_refresh', body: { channel: name, token: stream.token }, replied: (fault, result) => {
-      if (!fault && result.expires) stream.cancel = clock.after(renewal(result.ttl), () => renewStream(name, stream))
+      if (!fault) expect(name, stream, result)
     } }])
+  }
+
+  /** @param {Stream} stream @param {string} [token] */
+  const give = (stream, token = '') => Object.assign(stream, { token: token || null, ends: Infinity })
+
+  /** The end of a token. @param {string} name @param {Stream} stream @param {{ expires?: boolean, ttl?: number }} result */
+  const expect = (name, stream, { expires, ttl = 0 }) => {
+    stream.ends = expires ? clock.now() + ttl * 1000 : Infinity
+    if (expires) stream.cancel = clock.after(renewal(ttl), () => renewStream(name, stream))
   }
 
   return { go: subscribeWaiting }
