@@ -121,6 +121,11 @@ export function createKept({ storage, clock }) {
       await (await records)?.clear().catch(() => {})
     },
 
+    /** The tab has nothing more to keep. */
+    stop() {
+      isEnded = true
+    },
+
     /** The session ended: talk is erased. */
     async end() {
       this.stop()
@@ -130,11 +135,6 @@ export function createKept({ storage, clock }) {
       const last = await notes.get('last').catch(() => null)
       if (last?.user === owner) await notes.delete('last').catch(() => {})
     },
-    /** The tab has nothing more to keep. */
-    stop() {
-      isEnded = true
-    },
-
   }
 }
 
