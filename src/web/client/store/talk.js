@@ -49,6 +49,9 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
   let losses = 0
   let cancelRetry = () => {}
 
+  /** Where it opens. @type {Query} */
+  const beginning = thread ? {} : { around: 'unread' }
+
   const state = computed(() => {
     if (isGone.value || stream.isGone.value) return /** @type {State} */ ('gone')
     if (!isLoaded.value) return error.value ? 'failed' : 'loading'
@@ -182,6 +185,12 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     newer: () => extend('newer'),
     /** @param {string} id A message, or `unread`. */
     around: id => load({ around: id }),
+    /** Fetches what could not be had, as if it was opened anew. */
+    retry() {
+      error.value = null
+      attempt = 0
+      return load(beginning)
+    },
     newest: () => (isLoaded.peek() && !hasNewer.peek() ? Promise.resolve() : load({})),
     reload,
 
@@ -192,7 +201,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
       if (!at && !isLoaded.peek() && !isLoading.peek()) await restore()
       if (opens === 0) return
       if (at && !list.find(at)) await load({ around: at })
-      else if (!isLoaded.peek() && !isLoading.peek()) await load(thread ? {} : { around: 'unread' })
+      else if (!isLoaded.peek() && !isLoading.peek()) await load(beginning)
       else if (isStale) await reload()
     },
 

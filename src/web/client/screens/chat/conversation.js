@@ -51,10 +51,14 @@ export function conversation(store, id) {
 /** @param {Store} store */
 export const mayWrite = store => Boolean(store.organisation.value?.permissions.can_post_messages)
 
-/** @param {import('../../store/index.js').Talk} talk */
-const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
-  h('p', null, () => t(talk.state.value === 'gone' ? 'talk.gone' : 'talk.failedToLoad')),
-  when(() => talk.state.value === 'failed', () => h('button', { type: 'button', class: 'button', onclick: () => talk.open() }, t('common.retry'))))
+/**
+ * What stands in the place of a talk that can't be shown.
+ *
+ * @param {import('../../store/index.js').Talk} talk
+ */
+export const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
+  h('p', null, () => t(talk.state.value === 'failed' ? 'talk.failedToLoad' : talk.thread ? 'talk.deleted' : 'talk.gone')),
+  when(() => talk.state.value === 'failed', () => h('button', { type: 'button', class: 'button', onclick: talk.retry }, t('common.retry'))))
 
 /**
  * @param {Store} store

@@ -8,7 +8,7 @@ import { roving } from '../../view/roving.js'
 import { closeBeside, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 import { composer } from './composer.js'
-import { mayWrite } from './conversation.js'
+import { mayWrite, unavailable } from './conversation.js'
 import { messageList } from './message-list.js'
 import { messageRow } from './row.js'
 
@@ -43,8 +43,7 @@ export function thread(store, channel, id) {
   return h('section', { class: 'column', 'aria-label': t('talk.thread') },
     paneBar(h('span', null, t('talk.thread')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
-      () => h('p', { class: 'empty', role: 'alert' }, () => t(talk.state.value === 'gone' ? 'talk.deleted' : 'talk.failedToLoad')),
-      () => [
+      () => unavailable(talk), () => [
         replies.node,
         when(() => mayWrite(store), () => composer({
           store, channel: () => channel, thread: () => id, label: () => t('talk.reply'), sent: replies.toNewest,

@@ -1,4 +1,4 @@
-// The threads that one takes part in, and what is kept of talks, against the real server.
+// Talks and threads where the network is slow or away, and what is kept of them, against the real server.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { memoryStorage } from '../../src/web/client/store/storage.js'
@@ -53,4 +53,25 @@ test('what is kept of an organisation goes when one is out of it', async t => {
   await next.open({ slug: second.slug })
   await until('it is gone', async () => !await keeps())
   assert.equal(next.organisation.peek().organisation_slug, second.slug)
+})
+
+test('a talk that could not be had is fetched again when somebody asks, and then says that it loads', async t => {
+  const server = await start(t)
+  const ada = await visit(server, 'ada')
+  const { slug, channel } = await team([ada])
+  let isAway = true
+  const fetch = (address, options) => isAway && address.includes('/messages') ? Promise.reject(new TypeError('away')) : ada.fetch(address, options)
+  const store = ada.store({ fetch })
+  t.after(() => store.close())
+  await store.open({ slug })
+  const talk = store.talk(channel)
+  await talk.open()
+  assert.equal(talk.state.peek(), 'failed')
+  isAway = false
+  const again = talk.retry()
+  assert.equal(talk.state.peek(), 'loading')
+  await again
+  await until('it is there', () => talk.state.peek() === 'current')
+  talk.close()
+  assert.ok(!talk.isOpen())
 })
