@@ -141,6 +141,23 @@ test('it subscribes with tokens that it asks for together', async () => {
   assert.equal(line().last('unsubscribe').unsubscribe.channel, 'tea')
 })
 
+test('what is on its way of a subscription that was given up moves no place', async () => {
+  const { push, line, greet, told } = await play()
+  push.subscribe('tea', at(10))
+  greet()
+  await settled()
+  line().say({ id: line().last('subscribe').id, subscribe: { ...at(10), was_recovering: true, recovered: true } })
+  const place = push.unsubscribe('tea')
+  line().say({ push: { channel: 'tea', pub: { offset: 11, data: 'a' } } })
+  push.subscribe('tea', place)
+  line().say({ push: { channel: 'tea', pub: { offset: 12, data: 'b' } } })
+  await settled()
+  const { id, subscribe } = line().last('subscribe')
+  assert.equal(subscribe.offset, 10)
+  line().say({ id, subscribe: { ...at(12), was_recovering: true, recovered: true, publications: [{ offset: 11, data: 'a' }, { offset: 12, data: 'b' }] } })
+  assert.deepEqual(told.slice(-3), ['tea 11 a', 'tea 12 b', 'tea recovered'])
+})
+
 test('it subscribes again after an expired token, and not after a lost right', async () => {
   const { push, line, greet, told, tokens } = await play()
   push.subscribe('news', at(20))

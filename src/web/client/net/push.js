@@ -136,7 +136,9 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
   const pushed = push => {
     const { channel } = push
     if (push.pub) {
-      publish(channel, streams.get(channel)?.position?.epoch ?? '', push.pub)
+      const stream = streams.get(channel)
+      // What comes before the reply belongs to a subscription that was given up: it would move the place past what was missed.
+      if (stream?.state === 'on') publish(channel, stream.position?.epoch ?? '', push.pub)
     } else if (push.unsubscribe) {
       const stream = streams.get(channel)
       if (!stream) return
