@@ -121,9 +121,6 @@ function changing(make) {
 }
 
 /**
- * Shows one of two things, made anew only when the condition changes between true and false.
- *
-/**
  * Changes what an element holds. If the change takes the focus away, such as a button that removes itself, what is around gets it.
  *
  * @param {Element | null} parent
@@ -137,6 +134,9 @@ export function keepFocus(parent, change) {
   if (around instanceof HTMLElement) around.focus({ preventScroll: true })
 }
 
+/**
+ * Shows one of two things, made anew only when the condition changes between true and false.
+ *
  * @param {() => unknown} condition
  * @param {() => Child} make
  * @param {() => Child} [otherwise]
