@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { clock } from '../../src/web/client/base/clock.js'
 import { start, until } from '../sdk/lib/server.mjs'
+import { createRequests } from '../../src/web/client/net/request.js'
 import { forgetLastVisit } from '../../src/web/client/store/index.js'
 import { createKept } from '../../src/web/client/store/kept.js'
 import { memoryStorage } from '../../src/web/client/store/storage.js'
@@ -239,6 +240,18 @@ test('the late end of an old tab leaves the visit of whoever came after it', asy
   await (await storage.open('tidings-kept-two')).set('start', { channels: [] })
   await old.end()
   assert.deepEqual(await createKept({ storage, clock }).last(), { user: 'two', start: { channels: [] } })
+})
+
+test('no part of a path leads to another operation', async () => {
+  const asked = []
+  const fetch = async address => {
+    asked.push(address)
+    return new Response('{}')
+  }
+  const api = createRequests({ fetch })
+  for (const emoji of ['.', '..']) await assert.rejects(api.removeReaction('1', '2', emoji), { code: 'invalid_characters' })
+  for (const emoji of ['../..', '%2e%2e', '...', '?', 'a.b']) await api.removeReaction('1', '2', emoji)
+  assert.deepEqual(asked.map(path => new URL(path, 'http://server').pathname.split('/').length), Array(5).fill(9))
 })
 
 test('an edit that is not saved is kept like a draft, and counts as no unsent message', async t => {

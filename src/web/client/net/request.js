@@ -153,12 +153,18 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
     const places = template.match(/\{\w+\}/g)?.length ?? 0
     api[name] = async (...input) => {
       let part = 0
-      const path = template.replace(/\{\w+\}/g, () => encodeURIComponent(String(input[part++])))
+      const path = template.replace(/\{\w+\}/g, () => segment(String(input[part++])))
       const last = input[places]
       return method === 'GET' ? send(method, `/api/v1${path}${query(last)}`) : send(method, `/api/v1${path}`, last)
     }
   }
   return /** @type {Api} */ (/** @type {unknown} */ (api))
+}
+
+/** A part of a path. Browsers take `.` and `..` for steps, which would lead to another operation. @param {string} text */
+function segment(text) {
+  if (text === '.' || text === '..') throw new Refusal(400, { code: 'invalid_characters', message: `${text} is no part of a path` })
+  return encodeURIComponent(text)
 }
 
 /** @param {string} text */
