@@ -52,10 +52,11 @@ for (const kind of BROWSERS) {
         strays: [...document.querySelectorAll('img, iframe, object, embed, link[rel=import], base, form[action], script:not([src])')].map(each => each.outerHTML),
         addresses: [...document.querySelectorAll('[href], [src]')].map(each => each.getAttribute('href') ?? each.getAttribute('src'))
           .filter(each => !/^(?:https?:\/\/|mailto:|\/(?![/\\])|#|\?)/.test(each)),
+        turned: [...document.querySelectorAll('.text a[target="_blank"]')].filter(each => each.firstElementChild?.localName !== 'bdi').length,
         open: [...document.querySelectorAll('a[target="_blank"]')].filter(each => !/noopener/.test(each.rel)).length,
         loaded: performance.getEntriesByType('resource').map(({ name }) => name).filter(name => !name.startsWith(origin)),
       }), server.url)
-      assert.deepEqual(found, { broken: null, strays: [], addresses: [], open: 0, loaded: [] }, what)
+      assert.deepEqual(found, { broken: null, strays: [], addresses: [], turned: 0, open: 0, loaded: [] }, what)
       assert.deepEqual(problems, [], what)
     }
     await check('the talk')

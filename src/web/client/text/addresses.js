@@ -19,8 +19,13 @@ export function destination(text, from) {
   return null
 }
 
-/** @param {string} address */
+/**
+ * Whether an address may become a link: with signs that nobody sees, or a user name, it would look like another than it is.
+ *
+ * @param {string} address
+ */
 export const isSafe = address => /^(?:https?:\/\/[^/]|mailto:.)/i.test(address) && URL.canParse(address)
+  && !/\p{Cf}/u.test(address) && !/^https?:\/\/[^/?#\\]*@/i.test(address)
 
 /**
  * A bare address without the signs that end a sentence or something around it.

@@ -103,12 +103,13 @@ const inlines = (store, nodes) => nodes.map(node => {
 })
 
 /**
- * Links of our own stay in this page; others open beside it, and are told nothing of it.
+ * Links of our own stay in this page; others open beside it, and are told nothing of it. What stands around a link can't turn its text
+ * around.
  *
  * @param {string} to
  * @param {Child[]} children
  */
 function link(to, children) {
   const isOwn = to.startsWith(`${location.origin}/`)
-  return h('a', isOwn ? { href: to } : { href: to, target: '_blank', rel: 'noopener noreferrer nofollow' }, children)
+  return h('a', isOwn ? { href: to } : { href: to, target: '_blank', rel: 'noopener noreferrer nofollow' }, h('bdi', null, children))
 }
