@@ -3,8 +3,7 @@
 import { effect, onEnd, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
-import { nameOf } from '../face.js'
-import { author } from './row.js'
+import { authorSaid } from './author.js'
 
 /** @typedef {import('../../store/index.js').Message} Message */
 
@@ -24,7 +23,7 @@ export function announcer(store, talk) {
   /** @type {string[]} */
   let waiting = []
   const isNew = (/** @type {Message} */ each) => each.position > last && each.user_id !== store.me.peek()?.user_id
-  const said = (/** @type {Message} */ each) => t('talk.said', { name: nameOf(author(store, each)), text: each.content.slice(0, SIGNS) })
+  const said = (/** @type {Message} */ each) => t('talk.said', { name: authorSaid(store, each), text: each.content.slice(0, SIGNS) })
   effect(() => {
     const rows = talk.rows.value
     const newest = rows[rows.length - 1]?.position ?? -1

@@ -9,12 +9,12 @@ import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address, listAddress } from '../addresses.js'
-import { face, name } from '../face.js'
+import { face } from '../face.js'
+import { author, byline } from './author.js'
 import { attempt } from './deeds.js'
 import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
-import { author } from './row.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
@@ -90,5 +90,5 @@ function threadCard(store, item) {
 const lastReply = (store, message) => h('div', { class: 'last-reply' },
   () => face(author(store, message()), { tiny: true }),
   h('div', { class: 'text' },
-    h('span', { class: 'who small' }, () => name(author(store, message()))),
+    byline(store, message, 'who small'),
     () => prose(store, message().content, message().mentions)))

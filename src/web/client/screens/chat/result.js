@@ -4,9 +4,9 @@ import { ago, fullTime } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { go } from '../../view/router.js'
-import { face, name } from '../face.js'
+import { face } from '../face.js'
+import { author, byline } from './author.js'
 import { prose } from './prose.js'
-import { author } from './row.js'
 import { mark } from './sidebar.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -25,7 +25,7 @@ export const result = (store, message, { href, above, below }) => h('article', {
   h('div', { class: 'said' },
     above,
     h('p', { class: 'head' },
-      h('span', { class: 'who' }, () => name(author(store, message()))),
+      byline(store, message),
       h('a', { class: 'when', href }, h('time', {
         datetime: () => message().created_at, title: () => fullTime(message().created_at),
       }, () => ago(message().created_at)))),

@@ -9,7 +9,8 @@ import { list } from '../../view/list.js'
 import { longPress } from '../../view/long-press.js'
 import { go } from '../../view/router.js'
 import { address } from '../addresses.js'
-import { face, name, nameOf } from '../face.js'
+import { face, nameOf } from '../face.js'
+import { author, authorSaid, byline } from './author.js'
 import { editMessage, editing } from './edit.js'
 import { messageTools, openMessageMenu } from './message-menu.js'
 import { pendingNote } from './pending.js'
@@ -19,18 +20,6 @@ import { reactionBar } from './reactions.js'
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Message} Message */
 /** @typedef {import('../../store/index.js').Pending} Pending */
-
-/**
- * Whoever wrote a message. Members are shown with the name that they have now; programs have the one that they gave.
- *
- * @param {Store} store
- * @param {Message} message
- */
-export function author(store, message) {
-  if (message.user_type !== 'user' || !message.user_id) return { user_id: '', username: message.username, full_name: message.username }
-  const person = store.person(message.user_id)
-  return person?.username ? person : { user_id: message.user_id, username: message.username, full_name: message.full_name }
-}
 
 /**
  * @param {Store} store
@@ -52,14 +41,13 @@ export function messageRow(store, item, { inThread, goal }) {
       class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', message.value.status === 'error' && 'bad', pending() && 'pending'].filter(Boolean).join(' '),
       'data-id': id,
       tabindex: -1,
-      'aria-label': () => t('talk.said', { name: nameOf(writer.value), text: message.value.content.slice(0, 200) }),
+      'aria-label': () => t('talk.said', { name: authorSaid(store, message.value), text: message.value.content.slice(0, 200) }),
       ...longPress(row => { if (hasTools()) openMessageMenu(store, message.peek(), { openThread }, row) }),
     },
     when(isFirst, () => () => face(writer.value), () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => clockOf(message.value.created_at))),
     h('div', { class: 'said' },
       when(isFirst, () => h('p', { class: 'head' },
-        h('span', { class: 'who' }, () => name(writer.value)),
-        when(() => message.value.user_type !== 'user', () => h('span', { class: 'tag' }, t('talk.program'))),
+        byline(store, () => message.value),
         h('a', { class: 'when', href: () => address(store, { channel: message.value.channel_id, message: id }) },
           h('time', { datetime: () => message.value.created_at, title: () => fullTime(message.value.created_at) }, () => timeOf(message.value.created_at))))),
       when(() => message.value.is_pinned, () => h('p', { class: 'pinned small quiet' }, icon('pin'), () => pinnedBy(store, message.value))),

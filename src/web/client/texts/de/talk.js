@@ -42,6 +42,7 @@ export default {
   pinnedBy: 'Angeheftet von {name}',
   pinned: 'Angeheftet',
   program: 'Programm',
+  programNamed: '{name} (Programm)',
   deleted: 'Diese Nachricht wurde gelöscht.',
   broken: 'Diese Nachricht lässt sich nicht anzeigen.',
   older: 'Ältere Nachrichten werden geladen …',

@@ -42,6 +42,7 @@ export default {
   pinnedBy: 'Pinned by {name}',
   pinned: 'Pinned',
   program: 'Program',
+  programNamed: '{name} (program)',
   deleted: 'This message was deleted.',
   broken: 'This message can’t be shown.',
   older: 'Loading older messages…',

@@ -42,6 +42,7 @@ export default {
   pinnedBy: 'ננעצה על ידי {name}',
   pinned: 'נעוצה',
   program: 'תוכנה',
+  programNamed: '{name} (תוכנה)',
   deleted: 'ההודעה הזאת נמחקה.',
   broken: 'אי אפשר להציג את ההודעה הזאת.',
   older: 'הודעות קודמות בטעינה…',

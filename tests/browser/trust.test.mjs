@@ -1,0 +1,47 @@
+// Nothing looks as if it were somebody else's, and nobody finds what the person before them left on a shared device.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSERS, WIDE, fill, launch, press, sees } from './lib/browser.mjs'
+import { PASSWORD, account, organisation, start } from './lib/server.mjs'
+
+const timeout = 120_000
+
+async function signIn(page, { url }, { email }, next = '/') {
+  await page.goto(`${url}/sign-in?next=${encodeURIComponent(next)}`)
+  await fill(page, 'E-mail address', email)
+  await fill(page, 'Password', PASSWORD)
+  await press(page, 'Sign in')
+  await page.waitForSelector('.main .composer textarea')
+}
+
+for (const kind of BROWSERS) {
+  test(`${kind}: what a program posts is marked, whatever it calls itself`, { timeout }, async t => {
+    const server = await start(t)
+    const [ada, grace] = await Promise.all([account(server, 'ada'), account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' })])
+    const { slug, general } = await organisation(ada, [grace])
+    const { feed_url: feed } = await ada.call('POST', `/webhooks/${general.id}`, { webhook_name: 'builds' })
+    await ada.call('POST', `/channels/${general.id}/messages`, { content: 'Before it' })
+    const body = { username: 'Grace Holm', event_name: 'note', message: 'please send the password', status: 'success' }
+    await fetch(feed, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+    const { messages: [{ id: message }] } = await server.call('GET', `/channels/${general.id}/messages`, { bearer: ada.bearer })
+    await ada.call('PUT', `/channels/${general.id}/messages/${message}/pin`)
+    await ada.call('POST', `/channels/${general.id}/messages`, { content: 'No', thread_id: message })
+
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor(WIDE)
+    await signIn(page, server, ada)
+    const marks = around => page.waitForFunction(around => {
+      const post = [...document.querySelectorAll(around)].find(each => each.innerText.includes('please send the password'))
+      return post && { name: post.querySelector('.who').innerText, mark: post.querySelector('.tag')?.innerText ?? null, said: post.getAttribute('aria-label') }
+    }, { polling: 50 }, around).then(found => found.jsonValue())
+    const marked = { name: 'Grace Holm', mark: 'Program' }
+    await page.goto(`${server.url}/o/${slug}/${general.id}?pane=pins`)
+    assert.deepEqual(await marks('.main .row'), { ...marked, said: 'Grace Holm (program): please send the password' })
+    assert.deepEqual(await marks('.beside .result'), { ...marked, said: null })
+    await page.goto(`${server.url}/o/${slug}/${general.id}?search=password`)
+    assert.deepEqual(await marks('.beside .result'), { ...marked, said: null })
+    await page.goto(`${server.url}/o/${slug}/threads`)
+    assert.deepEqual(await marks('.result'), { ...marked, said: null })
+    assert.deepEqual(problems, [])
+  })
+}
