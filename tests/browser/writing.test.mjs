@@ -52,6 +52,11 @@ async function editLast(page) {
   await page.waitForFunction(field => document.activeElement?.matches(field), { polling: 50 }, EDIT)
 }
 
+/** Waits until a name is offered, with what stands beside it. */
+const offers = (page, title, beside) => page.waitForFunction((title, beside) => [...document.querySelectorAll('.choices li')]
+  .some(each => each.innerText.includes(title) && each.querySelector('.quiet').innerText === beside), { polling: 50 }, title, beside)
+  .catch(async () => assert.fail(`no "${title}" in ${await page.evaluate(() => document.querySelector('.choices')?.innerText)}`))
+
 test('writing', { timeout }, async t => {
   const scene = await world(t)
   const { ada, grace, harbour, talk } = scene
@@ -116,6 +121,36 @@ test('writing', { timeout }, async t => {
         await sees(other, 'and back!')
         await has(page, COMPOSER, '')
         await other.close()
+      })
+
+      await t.test('names are completed: those of everybody, of people who are known, and of channels that one may join', async () => {
+        await grace.call('POST', `/channels/${quay.id}/messages`, { content: 'Here I am' })
+        await grace.call('POST', '/channels', { name: `shoal-${kind}`, organisation_id: harbour.id })
+        await page.evaluateOnNewDocument(() => {
+          const real = fetch
+          globalThis.fetch = (...all) => globalThis.isCut ? Promise.reject(new TypeError('no network')) : real(...all)
+        })
+        await page.reload()
+        await sees(page, 'Here I am')
+        await write(page, COMPOSER, '@')
+        await offers(page, 'Grace Holm', 'grace')
+        await offers(page, 'channel', 'Mentions everybody in the channel')
+        await page.keyboard.type('her')
+        await offers(page, 'here', 'Mentions everybody in the channel')
+        await page.keyboard.press('Enter')
+        await has(page, COMPOSER, '@here ')
+        await page.keyboard.type(`#shoal-${kind.slice(0, 4)}`)
+        await offers(page, `shoal-${kind}`, '')
+        await page.keyboard.press('Enter')
+        await has(page, COMPOSER, `@here #shoal-${kind} `)
+        await page.evaluate(() => { globalThis.isCut = true })
+        await page.keyboard.type('@hol')
+        await offers(page, 'Grace Holm', 'grace')
+        await page.keyboard.press('Enter')
+        await has(page, COMPOSER, `@here #shoal-${kind} @grace `)
+        await page.evaluate(() => { globalThis.isCut = false })
+        await page.keyboard.press('Enter')
+        await sees(page, '@Grace Holm')
       })
 
       assert.deepEqual(problems, [])

@@ -289,3 +289,17 @@ test('the tabs of a user tell each other what is written, and the last writer wi
   await until('it is kept, too', async () => await records.get(`draft/${channel}`) === 'from afar')
   assert.deepEqual(drafts.map(draft => draft.peek()), ['', '', 'from afar'])
 })
+
+test('who wrote or was found is known, in this organisation and not in another', async t => {
+  const { people: [person], stores: [ada, grace], channel } = await pair(t)
+  const names = () => ada.knownPeople().map(each => each.username).sort().join()
+  const talk = ada.talk(channel)
+  await talk.open()
+  grace.outgoing.post({ channel, text: 'here I am' })
+  await until('the author is known', () => names() === 'grace')
+  assert.deepEqual((await ada.findPeople('ad', { channel })).map(each => each.username), ['ada'])
+  assert.equal(names(), 'ada,grace')
+  await person.api.createOrganisation({ name: 'Elsewhere', email: 'elsewhere@example.org' })
+  await ada.open({ slug: 'elsewhere' })
+  await until('nobody else is known there', () => !names().includes('grace'))
+})

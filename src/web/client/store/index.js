@@ -222,6 +222,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     /** @param {string} id @returns {import('./people.js').Person} Reactive. */
     person: id => people.person(id),
     findPeople: people.find,
+    knownPeople: people.known,
     /** @param {string} channel */
     talk: channel => messages.talk(channel),
     /** @param {string} channel @param {string} thread */

@@ -85,11 +85,14 @@ export function createPeople({ api, organisation, recorder, clock }) {
 
   /** @type {Set<string>} */
   const asked = new Set()
+  /** Who is known to be of the open organisation. @type {Set<string>} */
+  const here = new Set()
 
   /** @param {any} from */
   const put = from => {
     const next = person(from)
     asked.add(next.user_id)
+    here.add(next.user_id)
     unknown.delete(next.user_id)
     record(next.user_id).value = next
   }
@@ -108,9 +111,14 @@ export function createPeople({ api, organisation, recorder, clock }) {
       return found.value
     },
 
-    /** What a message says of its author stands until the person is known. @param {any} from */
+    /** Who can be named without asking the server. @returns {Person[]} */
+    known: () => [...here].map(id => record(id).peek())
+      .filter(each => each.username && each.status !== 'removed' && each.status !== 'deactivated'),
+
+    /** What a message says of its author stands until the person is known. Programs have names of their own. @param {any} from */
     hint(from) {
-      if (!from.user_id) return
+      if (!from.user_id || (from.user_type ?? 'user') !== 'user') return
+      here.add(from.user_id)
       const found = record(from.user_id)
       if (!found.peek().isKnown && !found.peek().username) found.value = { ...person(from), isKnown: false }
     },
@@ -148,6 +156,7 @@ export function createPeople({ api, organisation, recorder, clock }) {
     forget() {
       const known = [...asked].slice(-MOST_AGAIN)
       asked.clear()
+      here.clear()
       unknown.clear()
       for (const id of known) {
         asked.add(id)

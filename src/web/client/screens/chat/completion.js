@@ -1,23 +1,19 @@
 // What `@`, `#` and `:` may become: people, channels, emoji.
 
-import { effect, onEnd, signal } from '../../base/signal.js'
-import { findEmoji } from '../../text/emoji.js'
-import { complete, completionAt, rank } from '../../text/mentions.js'
+import { batch, effect, onEnd, signal } from '../../base/signal.js'
+import { complete, completionAt } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
-import { icon } from '../../view/icons.js'
 import { loadEmojiNames } from '../emoji-names.js'
-import { face } from '../face.js'
+import { channels, emoji, people } from './choices.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {{ word: string, title: string, beside: string, sign: import('../../view/element.js').Child }} Choice */
+/** @typedef {import('./choices.js').Choice} Choice */
 
-const MOST = 8
 const PAUSE_MS = 120
 let lists = 0
 
 /**
- * @param {Store} store
+ * @param {import('../../store/index.js').Store} store
  * @param {HTMLTextAreaElement} area
  * @param {() => void} changed Called after a name was put in.
  * @param {() => string} channel
@@ -30,6 +26,7 @@ export function completing(store, area, changed, channel) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let pause
   const close = () => {
+    clearTimeout(pause)
     asked += 1
     choices.value = []
   }
@@ -40,17 +37,28 @@ export function completing(store, area, changed, channel) {
     const completion = at()
     const number = asked += 1
     if (!completion) return close()
-    chosen.value = 0
-    if (completion.sign === '#') choices.value = channels(store, completion.query)
-    else if (completion.sign === ':') {
-      void loadEmojiNames(store).then(() => { if (number === asked) choices.value = emoji(completion.query) }, () => {})
-    } else {
-      pause = setTimeout(async () => {
-        const people = await store.findPeople(completion.query, { channel: channel(), limit: MOST }).catch(() => [])
-        if (number === asked) choices.value = people.map(asChoice)
-      }, choices.peek().length > 0 ? PAUSE_MS : 0)
+    const { sign, query } = completion
+    if (sign === ':') {
+      chosen.value = 0
+      void loadEmojiNames(store).then(() => { if (number === asked) choices.value = emoji(query) }, () => {})
+      return
     }
+    const { known, find } = sign === '#' ? channels(store, query) : people(store, channel(), query)
+    batch(() => {
+      chosen.value = 0
+      choices.value = known
+    })
+    pause = setTimeout(async () => {
+      const all = await find().catch(() => null)
+      if (all && number === asked) replace(all)
+    }, known.length > 0 ? PAUSE_MS : 0)
   }
+  /** What is marked stays marked. @param {Choice[]} all */
+  const replace = all => batch(() => {
+    const word = choices.peek()[chosen.peek()]?.word
+    choices.value = all
+    chosen.value = Math.max(0, all.findIndex(each => each.word === word))
+  })
   const take = (/** @type {Choice | undefined} */ choice) => {
     const completion = at()
     close()
@@ -98,15 +106,3 @@ export function completing(store, area, changed, channel) {
       }, choice.sign, h('span', null, h('bdi', null, choice.title)), h('span', { class: 'quiet small' }, h('bdi', null, choice.beside)))))),
   }
 }
-
-/** @param {import('../../store/index.js').Person} person @returns {Choice} */
-const asChoice = person => ({
-  word: `@${person.username}`, title: person.full_name || person.username, beside: person.username, sign: face(person, { tiny: true }),
-})
-
-/** @param {Store} store @param {string} query @returns {Choice[]} */
-const channels = (store, query) => rank(store.channels.peek(), query, each => [each.name], MOST)
-  .map(each => ({ word: `#${each.name}`, title: each.name, beside: each.topic ?? '', sign: icon(each.is_private ? 'lock' : 'hash') }))
-
-/** @param {string} query @returns {Choice[]} */
-const emoji = query => findEmoji(query, MOST).map(each => ({ word: each.emoji, title: each.names[0], beside: '', sign: h('span', null, each.emoji) }))

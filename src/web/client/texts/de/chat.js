@@ -5,6 +5,7 @@ export default {
   send: 'Senden',
   left: { one: 'noch {count} Zeichen', other: 'noch {count} Zeichen' },
   completions: 'Vorschläge',
+  mentionsAll: 'Erwähnt alle im Kanal',
   notSent: 'Nicht gesendet: {why}',
   sendAgain: 'Noch einmal senden',
   discard: 'Verwerfen',

@@ -5,6 +5,7 @@ export default {
   send: 'Send',
   left: { one: '{count} character left', other: '{count} characters left' },
   completions: 'Suggestions',
+  mentionsAll: 'Mentions everybody in the channel',
   notSent: 'Not sent: {why}',
   sendAgain: 'Send again',
   discard: 'Discard',

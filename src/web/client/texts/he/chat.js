@@ -5,6 +5,7 @@ export default {
   send: 'שליחה',
   left: { one: 'נותר תו אחד', other: 'נותרו {count} תווים' },
   completions: 'הצעות',
+  mentionsAll: 'אזכור של כל מי שבערוץ',
   notSent: 'ההודעה לא נשלחה: {why}',
   sendAgain: 'שליחה חוזרת',
   discard: 'מחיקה',
