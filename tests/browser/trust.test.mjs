@@ -1,8 +1,8 @@
 // Nothing looks as if it were somebody else's, and nobody finds what the person before them left on a shared device.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, WIDE, fill, launch, press, sees } from './lib/browser.mjs'
-import { PASSWORD, account, organisation, start } from './lib/server.mjs'
+import { BROWSERS, WIDE, fill, launch, press } from './lib/browser.mjs'
+import { PASSWORD, account, organisation, start, until } from './lib/server.mjs'
 
 const timeout = 120_000
 
@@ -42,6 +42,42 @@ for (const kind of BROWSERS) {
     assert.deepEqual(await marks('.beside .result'), { ...marked, said: null })
     await page.goto(`${server.url}/o/${slug}/threads`)
     assert.deepEqual(await marks('.result'), { ...marked, said: null })
+    assert.deepEqual(problems, [])
+  })
+}
+
+for (const kind of BROWSERS) {
+  test(`${kind}: who signs out decides about what is not sent, and the next user finds nothing of theirs`, { timeout }, async t => {
+    const server = await start(t)
+    const [ada, grace] = [await account(server, 'ada'), await account(server, 'grace')]
+    const { slug, general } = await organisation(ada, [grace])
+    const second = await ada.call('POST', '/channels', { name: 'second', organisation_id: general.organisation_id, userIds: [grace.id] })
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor(WIDE)
+    const drafts = user => page.evaluate(user => new Promise(resolve => {
+      indexedDB.open(`tidings-${user}`).onsuccess = ({ target: { result: database } }) => {
+        database.transaction('records').objectStore('records').getAllKeys().onsuccess = ({ target }) => {
+          database.close()
+          resolve(target.result.filter(key => key.startsWith('draft/')).length)
+        }
+      }
+    }), user)
+    const leave = async name => {
+      await (await page.waitForSelector('.side .org')).click()
+      await press(page, 'Sign out', 'menuitem')
+      await press(page, name)
+      await page.waitForFunction(() => location.pathname === '/sign-in', { polling: 50 })
+    }
+    for (const [choice, left] of [['Keep and sign out', 1], ['Erase and sign out', 0]]) {
+      await signIn(page, server, ada, `/o/${slug}/${second.id}`)
+      await page.type('.main .composer textarea', 'unfinished')
+      await until('the draft is kept', async () => await drafts(ada.id) === 1)
+      await leave(choice)
+      assert.equal(await drafts(ada.id), left, choice)
+    }
+    // The talk of the next user opens where it begins, not where Ada left it.
+    await signIn(page, server, grace)
+    await page.waitForFunction(id => location.pathname.endsWith(id), { polling: 50 }, general.id)
     assert.deepEqual(problems, [])
   })
 }

@@ -32,7 +32,7 @@ export function chat(store) {
     untracked(() => {
       if (slug && open && slug !== open.organisation_slug) void switchTo(store, slug, channel)
       else if (!slug || (!channel && !(list && isNarrow.value))) goHome(store)
-      else if (channel && channel !== 'threads') rememberChannel(open?.id ?? '', channel)
+      else if (channel && channel !== 'threads') rememberChannel(store.me.peek()?.id ?? '', open?.id ?? '', channel)
     })
   })
 
@@ -134,7 +134,7 @@ async function switchTo(store, slug, channel) {
 function goHome(store) {
   const open = store.organisation.peek()
   if (!open) return
-  const known = lastChannel(open.id)
+  const known = lastChannel(store.me.peek()?.id ?? '', open.id)
   const channels = store.channels.peek()
   const channel = (known && store.channel(known) ? known : null) ?? channels.find(({ name }) => name === 'general')?.id ?? channels[0]?.id ?? store.directMessages.peek()[0]?.id
   go(channel ? address(store, { channel }) : address(store, { channel: 'threads' }), { replace: true })

@@ -12,7 +12,8 @@ import { inGrid } from './emoji-keys.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 
-const RECENT = 'tidings-recent-emoji'
+/** @param {Store} store Those of its user. */
+const placeOfRecent = store => `tidings-recent-emoji-${store.me.peek()?.id ?? ''}`
 /** Recently used ones that are kept: two lines. */
 const MOST_RECENT = 16
 /** Found ones that are shown: more than anybody looks through. */
@@ -55,7 +56,7 @@ export function pickEmoji(store, anchor) {
       element.remove()
       tell(anchor, false)
       if (anchor.isConnected) anchor.focus()
-      if (chosen) remember(chosen)
+      if (chosen) remember(store, chosen)
       resolve(chosen)
     })
     // What is in the dialog covers it, so that a press on the dialog itself is one beside it.
@@ -110,7 +111,7 @@ function choice(store, choose, close) {
     onfocusin: tell,
     onpointerover: tell,
   },
-  everything(() => query.value.trim() !== ''),
+  everything(store, () => query.value.trim() !== ''),
   h('div', { hidden: () => query.value.trim() === '' },
     () => found.value.length > 0 && group(t('chat.emojiFound'), found.value.map((each, index) => cell(each.emoji, spoken(each), index)))))
   inGrid(grid, '.emoji', input)
@@ -126,10 +127,11 @@ function choice(store, choose, close) {
 /**
  * The usual ones, the recently used ones, and all others by group.
  *
+ * @param {Store} store
  * @param {() => boolean} isHidden
  */
-function everything(isHidden) {
-  const known = recent()
+function everything(store, isHidden) {
+  const known = recent(store)
   const element = h('div', { hidden: isHidden },
     group(t('chat.emojiUsual'), USUAL.map((each, index) => cell(each, () => emojiLabel(each), index))),
     known.length > 0 && group(t('chat.emojiRecent'), known.map(each => cell(each, () => emojiLabel(each)))))
@@ -169,20 +171,20 @@ const spoken = ({ names }) => names[0].replaceAll('_', ' ')
 /** @param {Event} event */
 const cellOf = event => /** @type {HTMLElement | null} */ (event.target instanceof Element ? event.target.closest('.emoji') : null)
 
-/** @returns {string[]} */
-function recent() {
+/** @param {Store} store @returns {string[]} */
+function recent(store) {
   try {
-    const kept = JSON.parse(localStorage.getItem(RECENT) ?? '[]')
+    const kept = JSON.parse(localStorage.getItem(placeOfRecent(store)) ?? '[]')
     return Array.isArray(kept) ? kept.filter(each => typeof each === 'string').slice(0, MOST_RECENT) : []
   } catch {
     return []
   }
 }
 
-/** @param {string} emoji */
-function remember(emoji) {
+/** @param {Store} store @param {string} emoji */
+function remember(store, emoji) {
   try {
-    localStorage.setItem(RECENT, JSON.stringify([emoji, ...recent().filter(each => each !== emoji)].slice(0, MOST_RECENT)))
+    localStorage.setItem(placeOfRecent(store), JSON.stringify([emoji, ...recent(store).filter(each => each !== emoji)].slice(0, MOST_RECENT)))
   } catch {
     // Without storage there are the usual ones.
   }

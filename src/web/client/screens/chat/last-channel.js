@@ -1,26 +1,31 @@
-// Which channel was open last in each organisation, kept by the browser so that the talk opens where it was left.
+// Which channel a user had open last in each organisation, kept by the browser so that the talk opens where it was left.
 
-const PLACE = 'tidings-last-channels'
+/** @param {string} user */
+const place = user => `tidings-last-channels-${user}`
 
-/** @returns {Record<string, string>} */
-function read() {
+/** @param {string} user @returns {Record<string, string>} */
+function read(user) {
   try {
-    return JSON.parse(localStorage.getItem(PLACE) ?? '{}')
+    return JSON.parse(localStorage.getItem(place(user)) ?? '{}')
   } catch {
     return {}
   }
 }
 
-/** @param {string} organisation */
-export const lastChannel = organisation => read()[organisation] ?? null
+/**
+ * @param {string} user
+ * @param {string} organisation
+ */
+export const lastChannel = (user, organisation) => read(user)[organisation] ?? null
 
 /**
+ * @param {string} user
  * @param {string} organisation
  * @param {string} channel
  */
-export function rememberChannel(organisation, channel) {
+export function rememberChannel(user, organisation, channel) {
   try {
-    localStorage.setItem(PLACE, JSON.stringify({ ...read(), [organisation]: channel }))
+    localStorage.setItem(place(user), JSON.stringify({ ...read(user), [organisation]: channel }))
   } catch {
     // Without storage the talk opens at its first channel.
   }
