@@ -242,6 +242,22 @@ test('the late end of an old tab leaves the visit of whoever came after it', asy
   assert.deepEqual(await createKept({ storage, clock }).last(), { user: 'two', start: { channels: [] } })
 })
 
+test('who signs out keeps what is not sent, or has it erased', async t => {
+  const server = await start(t)
+  const person = await visit(server, 'ada')
+  const { slug, channel } = await team([person])
+  for (const forget of [false, true]) {
+    const store = person.store()
+    await store.open({ slug, channel })
+    const records = await store.storage.open(`tidings-${person.id}`)
+    await records.set('draft/1', 'unfinished')
+    assert.equal(await store.unsent(), 1)
+    await store.signOut({ forget })
+    assert.deepEqual(await records.list(''), forget ? [] : [['draft/1', 'unfinished']])
+    await person.api.logIn({ email: 'ada@example.org', password: 'quiet harbour at dawn', cookie: true })
+  }
+})
+
 test('no part of a path leads to another operation', async () => {
   const asked = []
   const fetch = async address => {

@@ -242,7 +242,10 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     /** @param {{ forget?: boolean }} [how] Whether drafts and unsent posts are erased, too. */
     async signOut({ forget = false } = {}) {
       await api.logOut()
-      if (forget) await (await records).clear()
+      if (forget) {
+        outgoing.end()
+        await (await records).clear()
+      }
       end('signed-out')
       await kept.end()
     },

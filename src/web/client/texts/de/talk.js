@@ -19,9 +19,11 @@ export default {
   signOut: 'Abmelden',
   signOutTitle: 'Abmelden?',
   signOutUnsent: {
-    one: 'Eine Nachricht ist noch nicht gesendet. Sie bleibt auf diesem Gerät, bis du dich hier wieder anmeldest.',
-    other: '{count} Nachrichten sind noch nicht gesendet. Sie bleiben auf diesem Gerät, bis du dich hier wieder anmeldest.',
+    one: 'Eine Nachricht ist noch nicht gesendet. Dieses Gerät kann sie behalten, bis du dich hier wieder anmeldest.',
+    other: '{count} Nachrichten sind noch nicht gesendet. Dieses Gerät kann sie behalten, bis du dich hier wieder anmeldest.',
   },
+  signOutKeep: 'Behalten und abmelden',
+  signOutErase: 'Löschen und abmelden',
   unread: 'ungelesen',
   unreadElsewhere: 'Ungelesene Nachrichten in einer anderen Organisation',
   unreadCount: { one: 'ungelesene Nachricht', other: 'ungelesene Nachrichten' },

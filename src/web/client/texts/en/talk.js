@@ -19,9 +19,11 @@ export default {
   signOut: 'Sign out',
   signOutTitle: 'Sign out?',
   signOutUnsent: {
-    one: 'One message hasn’t been sent yet. It stays on this device until you sign in here again.',
-    other: '{count} messages haven’t been sent yet. They stay on this device until you sign in here again.',
+    one: 'One message hasn’t been sent yet. This device can keep it until you sign in here again.',
+    other: '{count} messages haven’t been sent yet. This device can keep them until you sign in here again.',
   },
+  signOutKeep: 'Keep and sign out',
+  signOutErase: 'Erase and sign out',
   unread: 'unread',
   unreadElsewhere: 'Unread messages in another organisation',
   unreadCount: { one: 'unread message', other: 'unread messages' },
