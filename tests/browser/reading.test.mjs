@@ -87,6 +87,38 @@ for (const kind of BROWSERS) {
     assert.equal(await inThread(), 2)
   })
 
+  test(`${kind}: what is read keeps its place, and the end is followed`, { timeout }, async t => {
+    const { grace, channel, ids, page, talk } = await posted(t, kind, 60)
+    const post = content => grace.call('POST', `/channels/${channel}/messages`, { content })
+    const end = () => page.evaluate(() => {
+      const { scrollHeight, scrollTop, clientHeight } = document.querySelector('.main .talk')
+      return scrollHeight - scrollTop - clientHeight
+    })
+    await page.goto(talk)
+    await page.waitForSelector('.jump')
+    await page.click('.jump')
+    await page.waitForFunction(id => document.querySelector(`[data-id="${id}"]`), { polling: 50 }, ids[59])
+    await Promise.all(Array.from({ length: 20 }, (_, n) => post(`At once, ${n}`)))
+    await page.waitForFunction(() => document.querySelectorAll('.main .row').length >= 80, { polling: 50 })
+    await until('the end is in view', async () => (await end()) < 8)
+    await page.evaluate(() => { document.querySelector('.main .talk').scrollTop -= 400 })
+    await rest(200)
+    const place = () => page.evaluate(() => {
+      const { top } = document.querySelector('.main .talk').getBoundingClientRect()
+      const row = [...document.querySelectorAll('.main .row')].find(each => each.getBoundingClientRect().top > top + 100)
+      return [row.dataset.id, Math.round(row.getBoundingClientRect().top)]
+    })
+    const before = await place()
+    await Promise.all([
+      ...ids.slice(0, 5).map(message_id => grace.call('PUT', `/channels/${channel}/messages`, { message_id, content: 'Many\n\nlines\n\nnow' })),
+      ...ids.slice(5, 10).map(id => grace.call('PUT', `/channels/${channel}/messages/${id}/reactions/${encodeURIComponent('🎉')}`)),
+      ...Array.from({ length: 10 }, (_, n) => post(`Below, ${n}`)),
+    ])
+    await page.waitForFunction(() => document.querySelectorAll('.main .row').length >= 90, { polling: 50 })
+    await rest(300)
+    assert.deepEqual(await place(), before)
+  })
+
   test(`${kind}: an opened message stays open, whatever others do with it`, { timeout }, async t => {
     const { grace, channel, page, talk } = await posted(t, kind, 1)
     const { id } = await grace.call('POST', `/channels/${channel}/messages`, { content: Array.from({ length: 40 }, (_, n) => `Line ${n}`).join('\n') })

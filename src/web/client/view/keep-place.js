@@ -6,8 +6,8 @@ import { onEnd } from '../base/signal.js'
 const NEAR = 8
 
 /**
- * Takes over the scrolling of an element with one child, whose own children are the rows. Heights may change at any time: the
- * browser tells of it before it paints, so that no row is seen moving.
+ * Takes over the scrolling of an element with one child, whose own children are the rows. Rows and their heights may change at any
+ * time: they are put in their place at once, so that none is seen moving, and no scroll event finds them elsewhere.
  *
  * @param {HTMLElement} scroller
  * @param {HTMLElement} content
@@ -23,29 +23,36 @@ export function keepPlace(scroller, content, { isWhole, moved }) {
   const top = (/** @type {Element} */ node) => node.getBoundingClientRect().top - scroller.getBoundingClientRect().top
   const note = () => {
     const box = scroller.getBoundingClientRect()
+    const rows = content.children
     isAtEnd = isWhole() && scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
     seen = []
-    for (const node of content.children) {
-      const { bottom, top: above } = node.getBoundingClientRect()
-      if (bottom <= box.top) continue
-      if (above >= box.bottom) break
-      seen.push({ node, top: above - box.top, isWhole: bottom < box.bottom + NEAR })
+    for (let at = firstBelow(rows, box.top); at < rows.length; at += 1) {
+      const { bottom, top } = rows[at].getBoundingClientRect()
+      if (top >= box.bottom) break
+      seen.push({ node: rows[at], top: top - box.top, isWhole: bottom < box.bottom + NEAR })
     }
     moved()
   }
   const restore = () => {
+    const kept = isAtEnd ? undefined : seen.find(({ node }) => node.isConnected)
     if (isAtEnd) scroller.scrollTop = scroller.scrollHeight
-    else {
-      const kept = seen.find(({ node }) => node.isConnected)
-      if (kept) scroller.scrollTop += top(kept.node) - kept.top
-    }
+    else if (kept) scroller.scrollTop += top(kept.node) - kept.top
     note()
+    // Scrolling is in whole pixels: what that leaves must not add up.
+    const same = seen.find(({ node }) => node === kept?.node)
+    if (same && kept && Math.abs(same.top - kept.top) < 1) same.top = kept.top
   }
   scroller.addEventListener('scroll', note, { passive: true })
-  const observer = new ResizeObserver(restore)
-  observer.observe(content)
-  observer.observe(scroller)
-  onEnd(() => observer.disconnect())
+  // What changes without a change of the document: the window, the fonts, a text that is unfolded.
+  const sizes = new ResizeObserver(restore)
+  sizes.observe(content)
+  sizes.observe(scroller)
+  const changes = new MutationObserver(restore)
+  changes.observe(content, { childList: true, subtree: true, characterData: true })
+  onEnd(() => {
+    sizes.disconnect()
+    changes.disconnect()
+  })
   return {
     isAtEnd: () => isAtEnd,
     /** The rows that are seen to their ends. */
@@ -64,4 +71,20 @@ export function keepPlace(scroller, content, { isWhole, moved }) {
       note()
     },
   }
+}
+
+/**
+ * The index of the first row that ends below a line, by halves.
+ *
+ * @param {HTMLCollection} rows
+ * @param {number} line
+ */
+function firstBelow(rows, line) {
+  let [from, to] = [0, rows.length]
+  while (from < to) {
+    const half = (from + to) >> 1
+    if (rows[half].getBoundingClientRect().bottom <= line) from = half + 1
+    else to = half
+  }
+  return from
 }
