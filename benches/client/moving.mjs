@@ -6,7 +6,7 @@ const ROWS = 10_000
 const rest = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 /** Presses a channel of the sidebar; the milliseconds until its talk has been painted. */
-const switchTo = (page, channel) => page.evaluate(async channel => {
+export const switchTo = (page, channel) => page.evaluate(async channel => {
   const link = document.querySelector(`.side a[href$="/${channel}"]`)
   link.scrollIntoView({ block: 'nearest' })
   await bench.frame()
@@ -125,13 +125,16 @@ export async function shift({ t, world, table }) {
   for (let n = 0; n < 40; n += 1) own.push((await ada.call('POST', messages, { content: `One line, ${n}` })).id)
   await page.evaluate(() => document.querySelector('.main .jump')?.click())
   await rest(600)
-  await page.evaluate(() => { document.querySelector('.main .talk').scrollTop -= 300 })
+  await page.evaluate(() => { document.querySelector('.main .talk').scrollTop -= 100 })
   await rest(600)
   await page.evaluate(() => {
     bench.shift = 0
     bench.shifts = []
   })
-  for (const id of own.slice(0, 5)) {
+  const hidden = new Set(await above())
+  const edited = own.filter(id => hidden.has(id)).slice(0, 5)
+  if (edited.length < 5) throw new Error(`only ${edited.length} own rows stand above: ${JSON.stringify(await page.evaluate(() => { const s = document.querySelector('.main .talk'); return [s.scrollTop, s.scrollHeight, s.clientHeight, !!document.querySelector('.main .jump'), [...document.querySelectorAll('.main .row')].slice(-3).map(r => r.innerText), document.querySelectorAll('.main .row').length] }))}`)
+  for (const id of edited) {
     await still('an edit above', () => ada.call('PUT', messages, { message_id: id, content: 'Many\n\nparagraphs\n\nin\n\nplace\n\nof\n\none' }))
   }
   // Older pages: the row at the top stays while fifty come above it.
