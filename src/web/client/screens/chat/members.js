@@ -29,18 +29,18 @@ const PAGE = 50
  */
 export function membersPane(store, channel) {
   const people = finding(store, channel)
-  const isOwner = signal(false)
+  const details = signal(/** @type {import('#api').components['schemas']['Channel'] | null} */ (null))
   // Without the owner's name the pane offers what the role allows.
-  store.api.getChannel(channel, { users: 0 }).then(({ data }) => {
-    isOwner.value = data.owner_id === store.me.peek()?.id
-  }, () => {})
+  store.api.getChannel(channel, { users: 0 }).then(({ data }) => { details.value = data }, () => {})
+  const isOwner = () => details.value != null && details.value.owner_id === store.me.value?.id
   const rights = () => store.organisation.value?.permissions ?? {}
   const mayAdd = () => rights().can_post_messages && store.channel(channel)
-  const mayRemove = () => rights().can_manage_channels || (isOwner.value && rights().can_post_messages)
+  const mayRemove = () => rights().can_manage_channels || (isOwner() && rights().can_post_messages)
   const add = async () => { if (await addPeople(store, channel)) await people.ask() }
   return h('section', { class: 'column', 'aria-label': t('talk.showMembers') },
     channelBar(store, t('talk.showMembers'), channel),
     h('div', { class: 'pane-body', tabindex: -1 },
+      about(() => store.channel(channel)?.topic ?? details.value?.topic, () => details.value?.description),
       h('div', { class: 'pane-head' },
         h('input', {
           type: 'search', 'aria-label': t('panes.memberSearch'), placeholder: t('panes.memberSearch'),
@@ -57,6 +57,16 @@ export function membersPane(store, channel) {
         memberRow(store, channel, () => item.value, () => Boolean(mayRemove()), people)),
       when(() => people.next.value, () => moreButton(t('panes.morePeople'), () => people.isBusy.value, people.more))))
 }
+
+/**
+ * What a channel is for. On a phone its bar has no room for the topic.
+ *
+ * @param {() => string | undefined} topic
+ * @param {() => string | undefined} description
+ */
+const about = (topic, description) => when(() => topic() || description(), () => h('dl', { class: 'about' },
+  when(topic, () => [h('dt', { class: 'quiet small' }, t('panes.topic')), h('dd', { dir: 'auto' }, topic)]),
+  when(description, () => [h('dt', { class: 'quiet small' }, t('panes.description')), h('dd', { dir: 'auto' }, description)])))
 
 /** @param {Member} member */
 const personOf = ({ id, username, full_name }) => ({ user_id: id, username, full_name })

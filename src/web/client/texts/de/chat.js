@@ -66,7 +66,7 @@ export default {
   star: 'Mit Stern markieren',
   unstar: 'Stern entfernen',
   markAllRead: 'Alles als gelesen markieren',
-  showPeople: 'Personen',
+  showPeople: 'Personen und Thema',
   showPinned: 'Angeheftete Nachrichten',
   addPeople: 'Personen hinzufügen',
   addWhom: 'Wer soll hinzukommen?',

@@ -32,6 +32,8 @@ export default {
   pinnedByAt: 'Angeheftet von {name}, {when}',
   goThere: 'Zur Nachricht',
   // Leute in einem Kanal
+  topic: 'Thema',
+  description: 'Beschreibung',
   memberCount: { one: '{count} Person', other: '{count} Personen' },
   memberSearch: 'Hier nach Personen suchen',
   nobodyFound: 'Hier ist niemand mit diesem Namen.',

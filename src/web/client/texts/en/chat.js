@@ -66,7 +66,7 @@ export default {
   star: 'Star',
   unstar: 'Remove the star',
   markAllRead: 'Mark all as read',
-  showPeople: 'People',
+  showPeople: 'People and topic',
   showPinned: 'Pinned messages',
   addPeople: 'Add people',
   addWhom: 'Who should be added?',

@@ -32,6 +32,8 @@ export default {
   pinnedByAt: 'Pinned by {name}, {when}',
   goThere: 'Go to message',
   // People of a channel
+  topic: 'Topic',
+  description: 'Description',
   memberCount: { one: '{count} person', other: '{count} people' },
   memberSearch: 'Find somebody here',
   nobodyFound: 'Nobody by that name is here.',

@@ -66,7 +66,7 @@ export default {
   star: 'סימון בכוכב',
   unstar: 'הסרת הכוכב',
   markAllRead: 'סימון הכול כנקרא',
-  showPeople: 'אנשים',
+  showPeople: 'אנשים ונושא',
   showPinned: 'הודעות נעוצות',
   addPeople: 'הוספת אנשים',
   addWhom: 'את מי להוסיף?',

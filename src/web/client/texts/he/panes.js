@@ -32,6 +32,8 @@ export default {
   pinnedByAt: 'ננעצה על ידי {name}, {when}',
   goThere: 'מעבר להודעה',
   // האנשים בערוץ
+  topic: 'נושא',
+  description: 'תיאור',
   memberCount: { one: 'אדם אחד', other: '{count} אנשים' },
   memberSearch: 'חיפוש אנשים כאן',
   nobodyFound: 'אין כאן אף אחד בשם הזה.',
