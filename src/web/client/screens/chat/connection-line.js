@@ -6,8 +6,12 @@ import { h } from '../../view/element.js'
 
 const PATIENCE_MS = 2_000
 
-/** @param {import('../../store/index.js').Store} store */
-export function connectionLine(store) {
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {'offline' | 'offline-narrow'} [place] The second is for what hides the list of channels in a narrow window, and is seen
+ *   there alone.
+ */
+export function connectionLine(store, place = 'offline') {
   const isLost = signal(false)
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting
@@ -19,6 +23,6 @@ export function connectionLine(store) {
   })
   onEnd(() => clearTimeout(waiting))
   const keepsNothing = () => store.connection.value.state === 'live' && !store.keeps()
-  return h('p', { class: 'offline small', role: 'status' },
+  return h('p', { class: `${place} small`, role: 'status' },
     () => isLost.value ? t('talk.offline') : keepsNothing() && t('talk.keepsNothing'))
 }

@@ -8,6 +8,7 @@ import { go } from '../../view/router.js'
 import { address, listAddress, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 import { composer } from './composer.js'
+import { connectionLine } from './connection-line.js'
 import { messageList } from './message-list.js'
 import { mark } from './sidebar.js'
 
@@ -39,6 +40,7 @@ export function conversation(store, id) {
   })
   return h('section', { class: 'column', 'aria-label': title },
     bar(store, id, channel),
+    connectionLine(store, 'offline-narrow'),
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed', () => unavailable(talk), () => [
       messages.node,
       when(() => mayWrite(store) && channel.value, () => composer({

@@ -12,6 +12,7 @@ import { address, listAddress } from '../addresses.js'
 import { face } from '../face.js'
 import { author, byline } from './author.js'
 import { attempt } from './deeds.js'
+import { connectionLine } from './connection-line.js'
 import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
@@ -28,6 +29,7 @@ export function myThreads(store) {
     h('header', { class: 'bar' },
       h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
       h('h1', null, icon('threads'), t('talk.myThreads'))),
+    connectionLine(store, 'offline-narrow'),
     h('div', { class: 'pane-body', tabindex: -1 },
       when(() => isEmpty() && state.value === 'loading', () =>
         h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),

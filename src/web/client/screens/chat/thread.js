@@ -8,6 +8,7 @@ import { roving } from '../../view/roving.js'
 import { closeBeside, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 import { composer } from './composer.js'
+import { connectionLine } from './connection-line.js'
 import { mayWrite, unavailable } from './conversation.js'
 import { messageList } from './message-list.js'
 import { messageRow } from './row.js'
@@ -42,6 +43,7 @@ export function thread(store, channel, id) {
   })
   return h('section', { class: 'column', 'aria-label': t('talk.thread') },
     paneBar(h('span', null, t('talk.thread')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
+    connectionLine(store, 'offline-narrow'),
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
       () => unavailable(talk), () => [
         replies.node,
