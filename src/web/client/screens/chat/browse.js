@@ -29,11 +29,11 @@ export async function browseChannels(store) {
  * @param {(goal: string) => void} close
  */
 function browse(store, close) {
-  const { rows, state, next, look, more } = pages(store)
+  const { rows, state, next, look, typed, more } = openChannels(store)
   /** @type {HTMLInputElement} */
   const input = h('input', {
     type: 'text', inputmode: 'search', autocomplete: 'off', spellcheck: 'false', dir: 'auto', 'aria-label': t('chat.browseSearch'), placeholder: t('chat.browseSearch'),
-    oninput: delayed(() => look(input.value.trim())),
+    oninput: () => typed(input.value.trim()),
   })
   void look('')
   const found = list(h('ul', { class: 'browse-rows', hidden: () => rows.value.length === 0 }), () => rows.value, each => each.id,
@@ -58,18 +58,20 @@ function browse(store, close) {
   ]
 }
 
-/** What was found, a page after the other. @param {Store} store */
-function pages(store) {
+/** Open channels that were found, a page after the other. @param {Store} store */
+export function openChannels(store) {
   const rows = signal(/** @type {OpenChannel[]} */ ([]))
   const state = signal('')
   const next = signal(/** @type {Record<string, string> | null} */ (null))
-  let last = 0
+  const isBusy = signal(false)
+  let [last, wanted] = [0, '']
   /**
    * @param {Record<string, string | number>} query
    * @param {OpenChannel[]} before
    */
   const load = async (query, before) => {
     const turn = last += 1
+    isBusy.value = true
     if (before.length === 0 && rows.peek().length === 0) state.value = t('common.loading')
     try {
       const answer = await store.api.listOpenChannels(store.organisation.peek()?.id ?? '', query)
@@ -81,10 +83,18 @@ function pages(store) {
     } catch (error) {
       if (turn === last) state.value = wording.explain(error)
     }
+    if (turn === last) isBusy.value = false
   }
+  const look = (/** @type {string} */ q) => load(q ? { q, limit: PAGE } : { limit: PAGE }, [])
+  const later = delayed(() => look(wanted))
   return {
-    rows, state, next,
-    look: (/** @type {string} */ q) => load(q ? { q, limit: PAGE } : { limit: PAGE }, []),
+    rows, state, next, isBusy, look,
+    /** Looks once the typing has paused. */
+    typed: (/** @type {string} */ q) => {
+      isBusy.value = true
+      wanted = q
+      later()
+    },
     more: () => load(next.peek() ?? {}, rows.peek()),
   }
 }

@@ -14,6 +14,8 @@ import { connectionLine } from './connection-line.js'
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+
 /**
  * @param {Store} store
  * @param {() => string} role What it is in the page: all that is shown in a narrow window.
@@ -27,7 +29,7 @@ export function sidebar(store, role) {
     when(() => role() === 'main', () => h('h1', { class: 'visually-hidden' }, () => store.organisation.value?.name ?? '')),
     organisationBar(store),
     h('button', { type: 'button', class: 'find', onclick: () => import('./switcher.js').then(it => it.openSwitcher(store)) },
-      icon('search'), h('span', null, t('talk.goTo')), h('kbd', null, 'Ctrl K')),
+      icon('search'), h('span', null, t('talk.goTo')), h('kbd', null, isMac ? '⌘K' : 'Ctrl K')),
     connectionLine(store),
     h('div', { class: 'lists' },
       h('ul', null, h('li', null, threadsLink(store))),

@@ -9,6 +9,7 @@ import { icon } from '../../view/icons.js'
 import { wording } from '../../view/wording.js'
 import { place } from '../addresses.js'
 import { face, nameOf } from '../face.js'
+import { openChannels } from './browse.js'
 import { chooser } from './chooser.js'
 import { directMessage, show } from './opening.js'
 import { finding } from './person-picker.js'
@@ -20,6 +21,7 @@ import { mark } from './sidebar.js'
 /** @typedef {{ channel: Channel | null, texts: string[] }} Named Null stands for the own threads. */
 
 const MOST_PLACES = 12
+const MOST_OPEN = 4
 const MOST_PEOPLE = 6
 
 let isOpen = false
@@ -43,12 +45,15 @@ function switcher(store, close) {
   const problem = signal('')
   const isOpening = signal(false)
   const people = finding(store, MOST_PEOPLE + 2)
+  const open = openChannels(store)
   const names = computed(() => allNames(store))
   const options = computed(() => {
     const wanted = query.value.trim()
     const known = rank(names.value, wanted, each => each.texts, MOST_PLACES).map(({ channel }) => channel ? asPlace(channel) : threads())
     if (!wanted) return known
-    return [...known, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each))]
+    const others = open.rows.value.filter(each => !store.channel(each.id))
+    const found = rank(others, wanted, each => [each.name, each.topic, each.description], MOST_OPEN).map(each => asOpen(store, each))
+    return [...known, ...found, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each))]
   })
   const { input, rows } = chooser({
     label: t('chat.goToLabel'),
@@ -56,7 +61,9 @@ function switcher(store, close) {
     typed: text => {
       query.value = text
       problem.value = ''
-      if (text.trim()) people.look(text.trim())
+      if (!text.trim()) return
+      people.look(text.trim())
+      open.typed(text.trim())
     },
     take: async option => {
       if (isOpening.peek()) return
@@ -75,7 +82,7 @@ function switcher(store, close) {
     },
   })
   input.placeholder = t('chat.goToLabel')
-  const none = () => query.value.trim() && options.value.length === 0 && !people.isBusy.value ? t('chat.nothingFound') : ''
+  const none = () => query.value.trim() && options.value.length === 0 && !people.isBusy.value && !open.isBusy.value ? t('chat.nothingFound') : ''
   const state = () => isOpening.value ? t('common.waiting') : problem.value || people.problem.value || none()
   return [input, rows, h('p', { class: 'quiet small', role: 'status' }, state)]
 }
@@ -120,6 +127,25 @@ function unread(channel) {
   if (count > 0) return h('span', { class: 'count' }, number(count))
   return channel.unread_count > 0 && h('span', { class: 'quiet small' }, t('talk.unread'))
 }
+
+/**
+ * A channel that one isn't in: going there is joining it.
+ *
+ * @param {Store} store
+ * @param {import('./browse.js').OpenChannel} channel
+ * @returns {Place}
+ */
+const asOpen = (store, channel) => ({
+  key: channel.id,
+  title: channel.name,
+  beside: channel.topic,
+  sign: h('span', { class: 'mark' }, icon('hash')),
+  count: h('span', { class: 'quiet small' }, t('chat.join')),
+  open: async () => {
+    await store.api.joinChannel(channel.id, {})
+    return channel.id
+  },
+})
 
 /** @param {Store} store @param {import('../../store/index.js').Person} person @returns {Place} */
 const asPerson = (store, person) => ({
