@@ -4,6 +4,7 @@ import { computed, signal } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
+import { completing } from './completion.js'
 import { showDraft } from './draft-field.js'
 import { isSending } from './enter.js'
 import { grow } from './grow.js'
@@ -25,11 +26,13 @@ export function editMessage(store, message, close) {
   const key = `edit/${id}`
   const area = h('textarea', {
     rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'),
-    oninput: () => {
-      store.drafts.set(key, area.value === content.peek() ? '' : area.value)
-      grow(area)
-    },
+    oninput: () => { changed() },
   })
+  const changed = () => {
+    store.drafts.set(key, area.value === content.peek() ? '' : area.value)
+    grow(area)
+  }
+  const completion = completing(store, area, changed, () => channel)
   showDraft(area, store.drafts.get(key), () => content.value, () => grow(area))
   let waits = false
   const save = async () => {
@@ -54,7 +57,7 @@ export function editMessage(store, message, close) {
     if (back instanceof HTMLElement) back.focus()
   }
   area.addEventListener('keydown', event => {
-    if (event.isComposing || event.keyCode === 229) return
+    if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
     if (event.key === 'Escape') leave()
     else if (isSending(event)) void save()
     else return
@@ -66,7 +69,7 @@ export function editMessage(store, message, close) {
     area.setSelectionRange(area.value.length, area.value.length)
   })
   return h('form', { class: 'edit', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); void save() } },
-    area, problem,
+    area, completion.node, problem,
     h('div', { class: 'form-buttons' },
       h('button', { type: 'button', class: 'button', onclick: leave }, t('common.cancel')),
       h('button', { class: 'button primary' }, t('common.save'))))
