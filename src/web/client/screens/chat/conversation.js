@@ -62,6 +62,12 @@ export const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
   h('p', null, () => t(talk.state.value === 'failed' ? 'talk.failedToLoad' : talk.thread ? 'talk.deleted' : 'talk.gone')),
   when(() => talk.state.value === 'failed', () => h('button', { type: 'button', class: 'button', onclick: talk.retry }, t('common.retry'))))
 
+/** @param {Store} store @param {string} channel An id, or `threads`: beside it the search opens. */
+export const searchButton = (store, channel) => h('button', {
+  type: 'button', class: 'icon-button', 'aria-label': t('common.search'), title: t('common.search'),
+  onclick: () => go(`${address(store, { channel })}?search=`),
+}, icon('search'))
+
 /**
  * @param {Store} store
  * @param {string} id
@@ -75,10 +81,7 @@ function bar(store, id, channel) {
     h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? ''),
     when(() => channel.value && !channel.value.is_direct, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
     h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
-    h('button', {
-      type: 'button', class: 'icon-button', 'aria-label': t('common.search'), title: t('common.search'),
-      onclick: () => go(`${address(store, { channel: id })}?search=`),
-    }, icon('search')),
+    searchButton(store, id),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('talk.channelMenu'), 'aria-haspopup': 'menu',
       onclick: async (/** @type {Event} */ event) => {

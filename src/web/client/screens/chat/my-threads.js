@@ -13,6 +13,7 @@ import { face } from '../face.js'
 import { author, byline } from './author.js'
 import { attempt } from './deeds.js'
 import { connectionLine } from './connection-line.js'
+import { searchButton } from './conversation.js'
 import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
@@ -28,7 +29,8 @@ export function myThreads(store) {
   return h('section', { class: 'column', 'aria-label': t('talk.myThreads') },
     h('header', { class: 'bar' },
       h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
-      h('h1', null, icon('threads'), t('talk.myThreads'))),
+      h('h1', null, icon('threads'), t('talk.myThreads')),
+      searchButton(store, 'threads')),
     connectionLine(store, 'offline-narrow'),
     h('div', { class: 'pane-body', tabindex: -1 },
       when(() => isEmpty() && state.value === 'loading', () =>
