@@ -104,6 +104,32 @@ async function byKeyboard(t, kind, { server, ada, general, dock, talk }) {
     await page.keyboard.press('Enter')
     await page.waitForFunction(() => document.querySelector('.row:not(.pending)[aria-label="Ada King: I do"]')?.tabIndex === 0, { polling: 50 })
   })
+
+  await t.test('a name, a face and a mention lead to the person', async () => {
+    const hasMenu = () => page.waitForFunction(() => document.querySelector('.menu')?.innerText.includes('@grace'), { polling: 50 })
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Home')
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(page), 'Grace Holm')
+    await page.keyboard.press('Enter')
+    await hasMenu()
+    assert.equal(await focused(page), 'Write to Grace Holm')
+    await picture(page, `reach-person-${kind}`)
+    await page.keyboard.press('Escape')
+    assert.equal(await focused(page), 'Grace Holm')
+    await ada.call('POST', `/channels/${general}/messages`, { content: 'All lines are yours, @grace' })
+    await (await page.waitForSelector('.row button.at')).click()
+    await hasMenu()
+    assert.equal(await page.$eval('.text:has(button.at)', text => {
+      getSelection().selectAllChildren(text)
+      return getSelection().toString()
+    }), 'All lines are yours, @Grace Holm')
+    await page.keyboard.press('Escape')
+    await page.click('.row.first .face')
+    await hasMenu()
+    await page.keyboard.press('Enter')
+    await isAt(page, '.main .composer textarea[aria-label="Message to Grace Holm"]')
+  })
   assert.deepEqual(problems, [])
 }
 

@@ -27,11 +27,13 @@ export function longPress(run) {
         run(element)
       }, AFTER_MS)
     },
-    onpointermove: (/** @type {PointerEvent} */ event) => { if (Math.hypot(event.clientX - x, event.clientY - y) > STILL) stop() },
+    onpointermove: (/** @type {PointerEvent} */ { clientX, clientY }) => { if (Math.hypot(clientX - x, clientY - y) > STILL) stop() },
     onpointerup: stop,
     // The browser takes the finger for scrolling.
     onpointercancel: stop,
-    oncontextmenu: (/** @type {Event} */ event) => { if ('pointerType' in event && event.pointerType === 'touch') event.preventDefault() },
+    oncontextmenu: (/** @type {Event} */ event) => {
+      if ('pointerType' in event && event.pointerType === 'touch') event.preventDefault()
+    },
   }
 }
 

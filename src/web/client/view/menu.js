@@ -20,13 +20,15 @@ let closeOpen = null
  *
  * @param {HTMLElement} anchor
  * @param {(Item | false | null | undefined)[]} items
- * @param {{ label?: string }} [options]
+ * @param {{ label?: string, head?: import('./element.js').Child }} [options] The head is for the eyes: what it says belongs into the
+ *   label as well.
  */
-export function openMenu(anchor, items, { label } = {}) {
+export function openMenu(anchor, items, { label, head } = {}) {
   closeOpen?.()
   const shown = items.filter(item => !!item)
-  const menu = h('div', { class: 'menu', role: 'menu', 'aria-label': label ?? anchor.getAttribute('aria-label') }, shown.map(item =>
-    h('button', {
+  const menu = h('div', { class: 'menu', role: 'menu', 'aria-label': label ?? anchor.getAttribute('aria-label') },
+    head && h('div', { class: 'menu-head', 'aria-hidden': 'true' }, head),
+    shown.map(item => h('button', {
       type: 'button',
       role: item.checked == null ? 'menuitem' : 'menuitemradio',
       'aria-checked': item.checked == null ? null : String(item.checked),
@@ -37,7 +39,7 @@ export function openMenu(anchor, items, { label } = {}) {
         item.run()
       },
     }, item.icon && icon(item.icon), h('span', null, item.label), item.checked && icon('check'))))
-  const buttons = /** @type {HTMLElement[]} */ ([...menu.children])
+  const buttons = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll('button')])
   const close = (/** @type {boolean} */ back) => {
     closeOpen = null
     menu.remove()
@@ -81,15 +83,14 @@ export function tell(anchor, isOpen) {
 }
 
 /**
- * Below the anchor, or above it where there is no room; always within the window.
+ * Below the anchor, or above it where there is no room; to the side that has more of it; always within the window.
  *
  * @param {HTMLElement} menu
  * @param {HTMLElement} anchor
  */
 export function place(menu, anchor) {
   const [at, size] = [anchor.getBoundingClientRect(), menu.getBoundingClientRect()]
-  const isRightToLeft = document.documentElement.dir === 'rtl'
-  const left = isRightToLeft ? at.left : at.right - size.width
+  const left = at.left + at.right < innerWidth ? at.left : at.right - size.width
   const top = at.bottom + size.height + 8 > innerHeight ? at.top - size.height - 4 : at.bottom + 4
   menu.style.setProperty('left', `${Math.max(8, Math.min(left, innerWidth - size.width - 8))}px`)
   menu.style.setProperty('top', `${Math.max(8, Math.min(top, innerHeight - size.height - 8))}px`)

@@ -11,9 +11,9 @@ const CONTROLS = 'a, button, textarea, [tabindex]'
  */
 export function roving(parent, selector) {
   const rows = () => /** @type {HTMLElement[]} */ ([...parent.querySelectorAll(selector)])
-  /** The row of an element. @param {EventTarget | null} target */
-  const around = target => target instanceof Element && parent.contains(target) ? /** @type {HTMLElement | null} */ (target.closest(selector)) : null
-  /** Puts what is in an element into the order of Tab, or out of it. @param {Element} within @param {0 | -1} order */
+  /** The row of an element. @param {EventTarget | null} target @returns {HTMLElement | null} */
+  const around = target => target instanceof Element && parent.contains(target) ? target.closest(selector) : null
+  /** Puts an element, and what is in it, into the order of Tab, or out of it. @param {Element} within @param {0 | -1} order */
   const put = (within, order) => {
     for (const each of [within, ...within.querySelectorAll(CONTROLS)]) {
       if (each instanceof HTMLElement && each.matches(CONTROLS) && !each.matches(selector)) each.setAttribute('tabindex', String(order))

@@ -4,6 +4,7 @@ import { computed } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { name, nameOf } from '../face.js'
+import { personButton } from './person-menu.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {Pick<import('#api').components['schemas']['Message'], 'user_id' | 'user_type' | 'username' | 'full_name'>} Written */
@@ -24,7 +25,7 @@ export function author(store, message) {
 }
 
 /**
- * The name of whoever wrote a message, with the mark of programs.
+ * The name of whoever wrote a message, which opens their menu, with the mark of programs.
  *
  * @param {Store} store
  * @param {() => Written} message
@@ -33,7 +34,8 @@ export function author(store, message) {
 export function byline(store, message, style = 'who') {
   const writer = computed(() => author(store, message()))
   return [
-    h('span', { class: style }, () => name(writer.value)),
+    when(() => writer.value.user_id, () => personButton(store, () => writer.value, style, () => name(writer.value)),
+      () => h('span', { class: style }, () => name(writer.value))),
     when(() => isProgram(message()), () => h('span', { class: 'tag' }, t('talk.program'))),
   ]
 }

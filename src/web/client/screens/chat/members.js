@@ -7,14 +7,13 @@ import { confirm, openDialog } from '../../view/dialog.js'
 import { field, form } from '../../view/form.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
-import { openMenu } from '../../view/menu.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { face, name, nameOf } from '../face.js'
 import { addPeople } from './add-people.js'
 import { attempt } from './deeds.js'
-import { directMessage, show } from './opening.js'
 import { channelBar, failure, moreButton } from './pane-parts.js'
+import { openPersonMenu } from './person-menu.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Member']} Member */
@@ -83,8 +82,7 @@ function memberRow(store, channel, member, mayRemove, people) {
   const label = () => nameOf(personOf(member()))
   const menu = (/** @type {Event} */ event) => {
     const anchor = /** @type {HTMLElement} */ (event.currentTarget)
-    openMenu(anchor, [
-      { label: t('panes.writeTo', { name: label() }), icon: 'mail', run: () => write(store, member().id) },
+    openPersonMenu(store, personOf(member()), anchor, [
       mayRemove() && {
         label: t('panes.removeMember'), icon: 'close', danger: true, run: () => remove(store, channel, member(), people, anchor),
       },
@@ -102,9 +100,6 @@ function memberRow(store, channel, member, mayRemove, people) {
       onclick: menu,
     }, icon('more'))))
 }
-
-/** @param {Store} store @param {string} user */
-const write = (store, user) => attempt(async () => show(store, await directMessage(store, [user])))
 
 /**
  * @param {Store} store

@@ -8,6 +8,7 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { address } from '../addresses.js'
 import { loadEmojiNames } from '../emoji-names.js'
+import { personButton } from './person-menu.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../view/element.js').Child} Child */
@@ -96,7 +97,9 @@ const inlines = (store, nodes) => nodes.map(node => {
     case 'strike': return h('s', null, inlines(store, node.children))
     case 'code-span': return h('code', null, node.text)
     case 'link': return link(node.address, inlines(store, node.children))
-    case 'mention': return h('span', { class: 'at' }, '@', h('bdi', null, node.name))
+    case 'mention': return node.kind === 'user'
+      ? personButton(store, () => store.person(node.id), 'at', '@', h('bdi', null, node.name))
+      : h('span', { class: 'at' }, '@', h('bdi', null, node.name))
     case 'channel': return h('a', { href: address(store, { channel: node.id }) }, '#', h('bdi', null, node.name))
     case 'emoji': return h('span', { role: 'img', 'aria-label': emojiLabel(node.emoji) }, node.emoji)
   }

@@ -44,7 +44,8 @@ export function messageRow(store, item, { inThread, goal }) {
       'aria-label': () => t('talk.said', { name: authorSaid(store, message.value), text: message.value.content.slice(0, 200) }),
       ...longPress(row => { if (hasTools()) openMessageMenu(store, message.peek(), { openThread }, row) }),
     },
-    when(isFirst, () => () => face(writer.value), () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => clockOf(message.value.created_at))),
+    when(isFirst, () => h('span', { class: 'face-press', onclick: pressName }, () => face(writer.value)),
+      () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => clockOf(message.value.created_at))),
     h('div', { class: 'said' },
       when(isFirst, () => h('p', { class: 'head' },
         byline(store, () => message.value),
@@ -60,6 +61,10 @@ export function messageRow(store, item, { inThread, goal }) {
 }
 
 const NEVER = '0001-01-01T00:00:00Z'
+
+/** A face is pressed for the name beside it, which the keyboard reaches as well. @param {Event} event */
+const pressName = ({ currentTarget }) => /** @type {HTMLElement | null} */ (
+  /** @type {HTMLElement} */ (currentTarget).nextElementSibling?.querySelector('button.who'))?.click()
 
 /**
  * The text is made anew only if it changes: a reaction neither folds it again nor takes away what is selected in it.

@@ -14,6 +14,7 @@ export default {
   react: 'Reagieren',
   reactionOf: ', von {names}',
   replyInThread: 'Im Thread antworten',
+  writeToThem: 'An {name} schreiben',
   more: 'Mehr',
   pin: 'Anheften',
   unpin: 'Nicht mehr anheften',

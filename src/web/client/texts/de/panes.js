@@ -40,7 +40,6 @@ export default {
   morePeople: 'Weitere Personen anzeigen',
   addPeople: 'Personen hinzufügen',
   memberMenu: 'Aktionen für {name}',
-  writeTo: 'An {name} schreiben',
   removeMember: 'Aus dem Kanal entfernen',
   removeTitle: '{name} entfernen?',
   removeText: 'Diese Person sieht dann nicht mehr, was in {name} geschrieben wird.',

@@ -14,6 +14,7 @@ export default {
   react: 'React',
   reactionOf: ', by {names}',
   replyInThread: 'Reply in thread',
+  writeToThem: 'Write to {name}',
   more: 'More',
   pin: 'Pin',
   unpin: 'Unpin',

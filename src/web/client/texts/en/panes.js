@@ -40,7 +40,6 @@ export default {
   morePeople: 'Show more people',
   addPeople: 'Add people',
   memberMenu: 'Actions for {name}',
-  writeTo: 'Write to {name}',
   removeMember: 'Remove from the channel',
   removeTitle: 'Remove {name}?',
   removeText: 'They will no longer see what is written in {name}.',

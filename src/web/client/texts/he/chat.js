@@ -14,6 +14,7 @@ export default {
   react: 'הוספת תגובת אמוג׳י',
   reactionOf: ', מאת {names}',
   replyInThread: 'תגובה בשרשור',
+  writeToThem: 'כתיבה אל {name}',
   more: 'עוד',
   pin: 'נעיצה',
   unpin: 'ביטול הנעיצה',

@@ -40,7 +40,6 @@ export default {
   morePeople: 'הצגת אנשים נוספים',
   addPeople: 'הוספת אנשים',
   memberMenu: 'פעולות עבור {name}',
-  writeTo: 'כתיבה אל {name}',
   removeMember: 'הסרה מהערוץ',
   removeTitle: 'להסיר את {name}?',
   removeText: 'מה שייכתב ב־{name} כבר לא יגיע לאדם הזה.',
