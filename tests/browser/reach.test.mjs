@@ -5,10 +5,9 @@ import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
-/** Ada and Grace talk in two channels; Grace has said three things in the first. */
+/** Ada and Grace talk in two channels; Grace has said three things in the first. She has a third, which Ada isn't in. */
 async function world(t) {
   const server = await start(t)
-  await server.launch()
   const [ada, grace] = await Promise.all([
     account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
     account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
@@ -19,7 +18,9 @@ async function world(t) {
     await grace.call('POST', `/channels/${general}/messages`, { content })
   }
   const dock = (await ada.call('POST', '/channels', { name: 'dry-dock', organisation_id: harbour.id, userIds: [grace.id] })).id
-  return { server, ada, grace, harbour, general, dock, talk: `${server.url}/o/${harbour.slug}` }
+  await ada.call('PATCH', `/channels/${general}`, { topic: 'Tides and lines', description: 'What everybody\nhas to know' })
+  const quay = (await grace.call('POST', '/channels', { name: 'quay-five', organisation_id: harbour.id })).id
+  return { server, ada, grace, general, dock, quay, talk: `${server.url}/o/${harbour.slug}` }
 }
 
 /** Opens an address with the cookies of a new session. */
@@ -57,9 +58,10 @@ for (const kind of BROWSERS) {
 }
 
 /** @param scene What `world` made. */
-async function byKeyboard(t, kind, { server, ada, general, dock, talk }) {
+async function byKeyboard(t, kind, { server, ada, grace, general, dock, quay, talk }) {
   const { visitor } = await launch(t, kind)
   const { page, problems } = await visitor(WIDE)
+  await page.evaluateOnNewDocument(() => Object.defineProperty(navigator, 'platform', { value: 'MacIntel' }))
   await enter(page, server, ada, `${talk}/${general}`)
   await sees(page, 'Who takes the lines?')
 
@@ -130,6 +132,54 @@ async function byKeyboard(t, kind, { server, ada, general, dock, talk }) {
     await page.keyboard.press('Enter')
     await isAt(page, '.main .composer textarea[aria-label="Message to Grace Holm"]')
   })
+
+  await t.test('⌘K finds an open channel, which is joined', async () => {
+    assert.equal(await page.$eval('.find kbd', each => each.innerText), '⌘K')
+    await page.keyboard.down('Meta')
+    await page.keyboard.press('k')
+    await page.keyboard.up('Meta')
+    await page.waitForSelector('.switcher input')
+    await page.keyboard.type('quay')
+    await page.waitForFunction(() => document.querySelector('.switcher [role="option"]')?.innerText.includes('quay-five'), { polling: 50 })
+    await picture(page, `reach-switcher-${kind}`)
+    await page.keyboard.press('Enter')
+    await isAt(page, '.main .composer textarea[aria-label="Message to quay-five"]')
+    assert.equal((await ada.call('GET', `/channels/${quay}`)).access, true)
+  })
+
+  await t.test('an edit completes names', async () => {
+    await page.keyboard.type('Berth five')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.row:not(.pending)')
+    await page.keyboard.press('ArrowUp')
+    await isAt(page, '.edit textarea')
+    await page.keyboard.type(' for @gra')
+    await page.waitForSelector('.edit .choices [aria-selected="true"]')
+    await picture(page, `reach-edit-${kind}`)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Enter')
+    await sees(page, 'Berth five for @Grace Holm')
+  })
+
+  await t.test('what failed, and what mentions somebody, is said in words', async () => {
+    const { feed_url: feed } = await ada.call('POST', `/webhooks/${dock}`, { webhook_name: 'builds' })
+    await fetch(feed, {
+      method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ event_name: 'Pump test', message: 'Too little pressure', status: 'error', username: 'builds' }),
+    })
+    await grace.call('POST', `/channels/${dock}/messages`, { content: '@ada can you look?' })
+    await page.click(`.side a[href$="${dock}"]`)
+    await page.waitForSelector('.row.called[aria-label^="Mentions you, Grace Holm"]')
+    assert.match(await page.$eval('.row.called .said', each => each.textContent), /Mentions you/)
+    assert.match(await page.$eval('.row.bad[aria-label^="Failed, "] .said', each => each.innerText), /Failed/)
+    await picture(page, `reach-failed-${kind}`)
+  })
+
+  await t.test('my threads lead to the search', async () => {
+    await page.click('.side a[href$="/threads"]')
+    await press(page, 'Search')
+    await isAt(page, '.beside input[type="search"]')
+  })
   assert.deepEqual(problems, [])
 }
 
@@ -182,5 +232,22 @@ async function byFinger(t, kind, { server, ada, general, talk }) {
     await page.waitForSelector('.beside .composer')
     await isAt(page, '.beside .talk')
   })
-  assert.deepEqual(problems, [])
+
+  await t.test('a channel says what it is for beside its people', async () => {
+    await page.goto(`${talk}/${general}?pane=members`)
+    await sees(page, 'Tides and lines')
+    await sees(page, 'What everybody\nhas to know')
+    await picture(page, `reach-members-${kind}`)
+  })
+
+  await t.test('a lost connection is told where one reads', async () => {
+    const told = within => page.waitForFunction(within => [...document.querySelectorAll(`${within} .offline-narrow`)]
+      .some(each => each.checkVisibility() && each.innerText.startsWith('No connection.')), { polling: 50 }, within)
+    await page.goto(`${talk}/threads`)
+    await sees(page, 'My threads')
+    assert.deepEqual(problems, [])
+    await server.kill()
+    await told('.main')
+    await picture(page, `reach-offline-${kind}`)
+  })
 }

@@ -34,14 +34,19 @@ export function messageRow(store, item, { inThread, goal }) {
   const id = message.peek().id
   const openThread = inThread ? null : () => go(address(store, { channel: message.peek().channel_id, thread: message.peek().thread_id }))
   const mentions = () => isMentioned(store, message.value)
+  const hasFailed = () => message.value.status === 'error'
   const isDeleted = () => message.value.deleted_at !== NEVER
   const hasTools = () => !isDeleted() && !pending()
   return h('li', { class: 'row-item' },
     h('article', {
-      class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', message.value.status === 'error' && 'bad', pending() && 'pending'].filter(Boolean).join(' '),
+      class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', hasFailed() && 'bad', pending() && 'pending'].filter(Boolean).join(' '),
       'data-id': id,
       tabindex: -1,
-      'aria-label': () => t('talk.said', { name: authorSaid(store, message.value), text: message.value.content.slice(0, 200) }),
+      'aria-label': () => [
+        mentions() && t('talk.mentionsYou'),
+        hasFailed() && t('talk.failed'),
+        t('talk.said', { name: authorSaid(store, message.value), text: message.value.content.slice(0, 200) }),
+      ].filter(Boolean).join(', '),
       ...longPress(row => { if (hasTools()) openMessageMenu(store, message.peek(), { openThread }, row) }),
     },
     when(isFirst, () => h('span', { class: 'face-press', onclick: pressName }, () => face(writer.value)),
@@ -52,6 +57,8 @@ export function messageRow(store, item, { inThread, goal }) {
         h('a', { class: 'when', href: () => address(store, { channel: message.value.channel_id, message: id }) },
           h('time', { datetime: () => message.value.created_at, title: () => fullTime(message.value.created_at) }, () => timeOf(message.value.created_at))))),
       when(() => message.value.is_pinned, () => h('p', { class: 'pinned small quiet' }, icon('pin'), () => pinnedBy(store, message.value))),
+      when(mentions, () => h('span', { class: 'visually-hidden' }, t('talk.mentionsYou'))),
+      when(hasFailed, () => h('p', { class: 'error' }, t('talk.failed'))),
       when(() => editing.value === id, () => editMessage(store, () => message.value, () => { editing.value = null }),
         () => when(isDeleted, () => h('p', { class: 'quiet' }, t('talk.deleted')), () => body(store, message))),
       reactionBar(store, () => message.value),

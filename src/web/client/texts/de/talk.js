@@ -45,6 +45,8 @@ export default {
   pinned: 'Angeheftet',
   program: 'Programm',
   programNamed: '{name} (Programm)',
+  failed: 'Fehlgeschlagen',
+  mentionsYou: 'Erwähnt dich',
   deleted: 'Diese Nachricht wurde gelöscht.',
   broken: 'Diese Nachricht lässt sich nicht anzeigen.',
   older: 'Ältere Nachrichten werden geladen …',

@@ -45,6 +45,8 @@ export default {
   pinned: 'Pinned',
   program: 'Program',
   programNamed: '{name} (program)',
+  failed: 'Failed',
+  mentionsYou: 'Mentions you',
   deleted: 'This message was deleted.',
   broken: 'This message can’t be shown.',
   older: 'Loading older messages…',

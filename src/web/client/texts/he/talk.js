@@ -45,6 +45,8 @@ export default {
   pinned: 'נעוצה',
   program: 'תוכנה',
   programNamed: '{name} (תוכנה)',
+  failed: 'נכשל',
+  mentionsYou: 'הוזכרתם כאן',
   deleted: 'ההודעה הזאת נמחקה.',
   broken: 'אי אפשר להציג את ההודעה הזאת.',
   older: 'הודעות קודמות בטעינה…',
