@@ -7,7 +7,6 @@ import { account, organisation, start, until } from './lib/server.mjs'
 /** An organisation of three. Ada owns it; Grace made a channel that Ada isn't in. */
 async function world(t) {
   const server = await start(t)
-  await server.launch()
   const [ada, grace, tim] = await Promise.all([
     account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
     account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),

@@ -8,7 +8,6 @@ const timeout = 60_000
 
 async function world(t) {
   const server = await start(t)
-  await server.launch()
   const [ada, grace] = await Promise.all([
     account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
     account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),

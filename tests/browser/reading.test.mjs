@@ -9,7 +9,6 @@ const timeout = 60_000
 /** Ada's page at a new channel, where Grace has posted so many messages. */
 async function posted(t, kind, count) {
   const server = await start(t)
-  await server.launch()
   const [ada, grace] = await Promise.all([account(server, 'ada'), account(server, 'grace')])
   const { id: organisationId, slug, general } = await organisation(ada, [grace])
   const ids = []

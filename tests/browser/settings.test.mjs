@@ -13,7 +13,6 @@ const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'webho
 async function world(t) {
   const receiver = await listen(t)
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
-  await server.launch()
   const [ada, grace] = await Promise.all([
     account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
       account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
