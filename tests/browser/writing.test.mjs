@@ -8,20 +8,22 @@ const timeout = 90_000
 
 async function world(t) {
   const server = await start(t)
-  const [ada, grace] = await Promise.all([
+  const [ada, grace, reader] = await Promise.all([
     account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
     account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+    account(server, 'reader'),
   ])
-  const harbour = await organisation(ada, [grace])
-  return { server, ada, grace, harbour, talk: `${server.url}/o/${harbour.slug}` }
+  const harbour = await organisation(ada, [grace, reader])
+  await ada.call('PUT', `/organisations/${harbour.id}/users/${reader.id}`, { role_id: 'guest' })
+  return { server, ada, grace, reader, harbour, talk: `${server.url}/o/${harbour.slug}` }
 }
 
-/** Signs Ada in with the page's browser, and opens an address. */
-async function enter(page, { server, ada }, address) {
+/** Signs somebody in with the page's browser, and opens an address. */
+async function enter(page, { server }, { email }, address) {
   await page.goto(`${server.url}/features`)
   await page.evaluate((email, password) => fetch('/api/v1/auth/login', {
     method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' }, body: JSON.stringify({ email, password, cookie: true }),
-  }), ada.email, PASSWORD)
+  }), email, PASSWORD)
   await page.goto(address)
 }
 
@@ -59,10 +61,10 @@ const offers = (page, title, beside) => page.waitForFunction((title, beside) => 
 
 test('writing', { timeout }, async t => {
   const scene = await world(t)
-  const { ada, grace, harbour, talk } = scene
+  const { ada, grace, reader, harbour, talk } = scene
   for (const kind of BROWSERS) {
     await t.test(kind, async t => {
-      const channel = name => ada.call('POST', '/channels', { name: `${name}-${kind}`, organisation_id: harbour.id, userIds: [grace.id] })
+      const channel = name => ada.call('POST', '/channels', { name: `${name}-${kind}`, organisation_id: harbour.id, userIds: [grace.id, reader.id] })
       const [quay, pier] = [await channel('quay'), await channel('pier')]
       const say = (text, more) => ada.call('POST', `/channels/${quay.id}/messages`, { content: text, ...more })
       const { visitor } = await launch(t, kind)
@@ -70,7 +72,7 @@ test('writing', { timeout }, async t => {
 
       await t.test('an edit that is not saved is kept, until it is saved or given up', async () => {
         await say('The pilot boat is late')
-        await enter(page, scene, `${talk}/${quay.id}`)
+        await enter(page, scene, ada, `${talk}/${quay.id}`)
         await sees(page, 'The pilot boat is late')
         await editLast(page)
         await page.keyboard.type(', and the tug')
@@ -151,6 +153,22 @@ test('writing', { timeout }, async t => {
         await page.evaluate(() => { globalThis.isCut = false })
         await page.keyboard.press('Enter')
         await sees(page, '@Grace Holm')
+      })
+
+      await t.test('where one may not write, a thread says so as its channel does', async () => {
+        const { id } = await say('Cast off at ten')
+        const reasons = (reason, at = page) => at.waitForFunction(reason => ['.main', '.beside'].every(part => document.querySelector(`${part} .read-only`)?.innerText.includes(reason))
+          && !document.querySelector('.composer'), { polling: 50 }, reason)
+          .catch(async () => assert.fail(await at.evaluate(() => document.body.innerText)))
+        await page.goto(`${talk}/${quay.id}/${id}`)
+        await page.waitForSelector('.beside .composer')
+        await ada.call('PUT', `/channels/${quay.id}/archive`, { archived: true })
+        await reasons('This channel is archived')
+        await ada.call('PUT', `/channels/${quay.id}/archive`, { archived: false })
+        await page.waitForSelector('.beside .composer')
+        const other = await visitor(WIDE)
+        await enter(other.page, scene, reader, `${talk}/${quay.id}/${id}`)
+        await reasons('With your role', other.page)
       })
 
       assert.deepEqual(problems, [])

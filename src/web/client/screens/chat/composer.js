@@ -18,14 +18,29 @@ const MOST = 40_000
 const NEAR = 500
 
 /**
- * @param {object} options
- * @param {Store} options.store
- * @param {() => string} options.channel
- * @param {() => string | null} options.thread
- * @param {() => string} options.label
- * @param {() => void} options.sent Shows the end of the talk, where what was written stands.
+ * @typedef {object} Options
+ * @property {Store} store
+ * @property {() => string} channel
+ * @property {() => string | null} thread
+ * @property {() => string} label
+ * @property {() => void} sent Shows the end of the talk, where what was written stands.
  */
-export function composer({ store, channel, thread, label, sent }) {
+
+/**
+ * The composer of a channel or thread; or, for people who may not write there, the reason.
+ *
+ * @param {Options} options
+ */
+export function composerOrReason(options) {
+  const { store, channel } = options
+  const isIn = () => store.channel(channel())
+  const mayWrite = () => store.organisation.value?.permissions.can_post_messages
+  return when(() => isIn() && mayWrite(), () => composer(options),
+    () => h('p', { class: 'notice read-only' }, () => t(isIn() ? 'talk.readOnly' : 'talk.notListed')))
+}
+
+/** @param {Options} options */
+function composer({ store, channel, thread, label, sent }) {
   const key = untracked(() => thread() ?? channel())
   const draft = store.drafts.get(key)
   const left = signal(MOST)

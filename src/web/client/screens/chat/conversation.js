@@ -7,7 +7,7 @@ import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { address, listAddress, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
-import { composer } from './composer.js'
+import { composerOrReason } from './composer.js'
 import { connectionLine } from './connection-line.js'
 import { messageList } from './message-list.js'
 import { mark } from './sidebar.js'
@@ -43,15 +43,11 @@ export function conversation(store, id) {
     connectionLine(store, 'offline-narrow'),
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed', () => unavailable(talk), () => [
       messages.node,
-      when(() => mayWrite(store) && channel.value, () => composer({
+      composerOrReason({
         store, channel: () => id, thread: () => null, label: () => t('talk.messageTo', { name: title() }), sent: messages.toNewest,
       }),
-        () => h('p', { class: 'notice read-only' }, () => t(channel.value ? 'talk.readOnly' : 'talk.notListed'))),
     ]))
 }
-
-/** @param {Store} store */
-export const mayWrite = store => Boolean(store.organisation.value?.permissions.can_post_messages)
 
 /**
  * What stands in the place of a talk that can't be shown.

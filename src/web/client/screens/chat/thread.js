@@ -7,9 +7,9 @@ import { icon } from '../../view/icons.js'
 import { roving } from '../../view/roving.js'
 import { closeBeside, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
-import { composer } from './composer.js'
+import { composerOrReason } from './composer.js'
 import { connectionLine } from './connection-line.js'
-import { mayWrite, unavailable } from './conversation.js'
+import { unavailable } from './conversation.js'
 import { messageList } from './message-list.js'
 import { messageRow } from './row.js'
 
@@ -47,9 +47,7 @@ export function thread(store, channel, id) {
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
       () => unavailable(talk), () => [
         replies.node,
-        when(() => mayWrite(store), () => composer({
-          store, channel: () => channel, thread: () => id, label: () => t('talk.reply'), sent: replies.toNewest,
-        })),
+        composerOrReason({ store, channel: () => channel, thread: () => id, label: () => t('talk.reply'), sent: replies.toNewest }),
       ]))
 }
 
