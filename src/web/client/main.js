@@ -8,13 +8,13 @@ import { followLanguage, loadWords, preferredLanguage, setLanguage, t } from './
 import { h, mount } from './view/element.js'
 import { followLinks, go, route } from './view/router.js'
 import { wording } from './view/wording.js'
+import { isTalk } from './screens/addresses.js'
 import { chat } from './screens/chat/chat.js'
 import { lifelong } from './screens/life.js'
 import { chosenLanguage, followPreferences } from './screens/settings/preferences.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 const FORGETS_WITHIN_MS = 1_000
-const TALK = new Set(['', 'o', 'threads'])
 
 /** The store of whoever is signed in. @type {import('./base/signal.js').Signal<import('./store/index.js').Store | null>} */
 const store = signal(/** @type {import('./store/index.js').Store | null} */ (null))
@@ -40,8 +40,7 @@ const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.lan
 void Promise.all([words, needsSession() ? begin() : null]).then(() => effect(show))
 
 function needsSession() {
-  const [first = ''] = route.peek().segments
-  return TALK.has(first) || first === 'settings'
+  return untracked(isTalk) || route.peek().segments[0] === 'settings'
 }
 
 /** Opens the store with what the address names. Without a session the person signs in, and comes back. */
@@ -69,7 +68,7 @@ function show() {
   untracked(() => {
     if (problem) mountOnce('failure', () => broken(problem))
     else if (opened && first === 'settings') later('settings', () => settingsScreen(opened))
-    else if (opened && TALK.has(first)) {
+    else if (opened && isTalk()) {
       if (opened.organisation.value) mountOnce('chat', () => chat(opened))
       else go('/new-organisation', { replace: true })
     } else if (!opened && needsSession()) void begin()

@@ -24,6 +24,12 @@ export function address(store, { channel, thread, message }) {
  */
 export const listAddress = store => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}?list`
 
+/** What addresses of the talk begin with. */
+const TALK = new Set(['', 'o', 'threads'])
+
+/** Whether the address is one of the talk. */
+export const isTalk = () => TALK.has(route.value.segments[0] ?? '')
+
 /**
  * @typedef {object} Place What the address names.
  * @property {string} [slug]

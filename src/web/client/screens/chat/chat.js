@@ -7,7 +7,7 @@ import { h, when } from '../../view/element.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
-import { address, place } from '../addresses.js'
+import { address, isTalk, place } from '../addresses.js'
 import { conversation } from './conversation.js'
 import { keys } from './keys.js'
 import { lastChannel, rememberChannel } from './last-channel.js'
@@ -29,6 +29,8 @@ export function chat(store) {
   effect(() => {
     const { slug, channel, list } = place()
     const open = store.organisation.value
+    // Another screen comes up, maybe after its modules.
+    if (!isTalk()) return
     untracked(() => {
       if (slug && open && slug !== open.organisation_slug) void switchTo(store, slug, channel)
       else if (!slug || (!channel && !(list && isNarrow.value))) goHome(store)
