@@ -7,6 +7,7 @@ import { refusalText } from './text/refusals.js'
 import { followLanguage, loadWords, preferredLanguage, setLanguage, t } from './text/words.js'
 import { h, mount } from './view/element.js'
 import { followLinks, go, route } from './view/router.js'
+import { followViewport } from './view/viewport.js'
 import { wording } from './view/wording.js'
 import { isTalk } from './screens/addresses.js'
 import { chat } from './screens/chat/chat.js'
@@ -35,6 +36,7 @@ wording.waiting = () => t('common.waiting')
 followLanguage((language, direction) => Object.assign(document.documentElement, { lang: language, dir: direction }))
 followPreferences()
 followLinks()
+followViewport()
 
 const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('common', 'talk', 'chat', 'refusals'))
 void Promise.all([words, needsSession() ? begin() : null]).then(() => effect(show))
