@@ -16,6 +16,7 @@ import { chosenLanguage, followPreferences } from './screens/settings/preference
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 const FORGETS_WITHIN_MS = 1_000
+const LOADING_AFTER_MS = 500
 
 /** The store of whoever is signed in. @type {import('./base/signal.js').Signal<import('./store/index.js').Store | null>} */
 const store = signal(/** @type {import('./store/index.js').Store | null} */ (null))
@@ -51,7 +52,7 @@ async function begin() {
   failure.value = null
   const opened = await openStore({ fetch: fetch.bind(globalThis), WebSocket })
   try {
-    await opened.open(first === 'o' ? { slug, channel: channel === 'threads' ? undefined : channel } : {})
+    await patiently('', opened.open(first === 'o' ? { slug, channel: channel === 'threads' ? undefined : channel } : {}))
     lifelong(opened)
     store.value = opened
   } catch (error) {
@@ -111,10 +112,35 @@ async function signedIn(next = '/') {
  * @param {() => import('./view/element.js').Child} make
  */
 function mountOnce(name, make) {
-  if (shown === name) return
+  if (shown !== name) put(name, make)
+}
+
+/**
+ * @param {string} name
+ * @param {() => import('./view/element.js').Child} make
+ */
+function put(name, make) {
   shown = name
   end?.()
   end = root.run(() => mount(app, make))
+}
+
+/**
+ * Waits for what a screen needs. If that takes long, the page says so.
+ *
+ * @template T
+ * @param {string} name The screen; empty if it isn't known yet.
+ * @param {Promise<T>} needed
+ * @returns {Promise<T>}
+ */
+async function patiently(name, needed) {
+  let isThere = false
+  setTimeout(() => void words.then(() => { if (!isThere && (!name || shown === name)) put(name, loading) }), LOADING_AFTER_MS)
+  try {
+    return await needed
+  } finally {
+    isThere = true
+  }
 }
 
 /**
@@ -125,14 +151,16 @@ async function later(name, load) {
   if (shown === name) return
   shown = name
   try {
-    const make = await load()
-    if (shown !== name) return
-    end?.()
-    end = root.run(() => mount(app, make))
+    const make = await patiently(name, load())
+    if (shown === name) put(name, make)
   } catch (error) {
     if (shown === name) failure.value = error
   }
 }
+
+const loading = () => h('main', { class: 'page' },
+  h('h1', { class: 'visually-hidden' }, t('common.tidings')),
+  h('p', { class: 'quiet', role: 'status' }, t('common.loading')))
 
 /** @param {unknown} error */
 const broken = error => h('main', { class: 'page' }, h('div', { class: 'card stack', role: 'alert' },
