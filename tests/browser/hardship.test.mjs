@@ -186,8 +186,14 @@ for (const kind of BROWSERS) {
     for (const tab of tabs) tab.on('response', answer => { if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`) })
     await here.server.kill()
     await here.server.launch()
+    const asked = new Set()
+    for (const tab of tabs) tab.on('request', request => { if (request.url().includes('/api/')) asked.add(tab) })
     await Promise.all(tabs.map(tab => tab.goto(`${here.talk}/${here.channel}`)))
-    for (const tab of tabs) await shows(tab, ['Still here'])
+    for (const [at, tab] of tabs.entries()) {
+      await tab.bringToFront()
+      await shows(tab, ['Still here'])
+      if (at === 1) assert.ok(asked.size < tabs.length, 'a tab that nobody has looked at asks for nothing')
+    }
     await here.grace.call('POST', `/channels/${here.channel}/messages`, { content: 'For all five' })
     for (const tab of tabs) await shows(tab, ['Still here', 'For all five'])
     assert.deepEqual(refused, [])

@@ -40,7 +40,13 @@ followLinks()
 followViewport()
 
 const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('common', 'talk', 'chat', 'refusals'))
-void Promise.all([words, needsSession() ? begin() : null]).then(() => effect(show))
+/** A tab that was never looked at does nothing, as those that are restored behind another. */
+const looked = new Promise(resolve => {
+  const look = () => { if (document.visibilityState === 'visible') resolve(null) }
+  document.addEventListener('visibilitychange', look)
+  look()
+})
+void looked.then(() => Promise.all([words, needsSession() ? begin() : null])).then(() => effect(show))
 
 function needsSession() {
   return untracked(isTalk) || route.peek().segments[0] === 'settings'
