@@ -1,6 +1,6 @@
 // Decides what the address shows: a way in, the talk, or settings. Everything but the talk is loaded when it is asked for.
 
-import { Owner, effect, signal, untracked } from './base/signal.js'
+import { Owner, alone, effect, signal, untracked } from './base/signal.js'
 import { Refusal, createRequests } from './net/request.js'
 import { forgetLastVisit, openStore } from './store/index.js'
 import { refusalText } from './text/refusals.js'
@@ -80,7 +80,7 @@ function show() {
     else if (opened && isTalk()) {
       if (opened.organisation.value) mountOnce('chat', () => chat(opened))
       else go('/new-organisation', { replace: true })
-    } else if (!opened && needsSession()) void begin()
+    } else if (!opened && needsSession()) void alone(begin)
     else later('entry', entryScreen)
   })
 }
