@@ -74,8 +74,11 @@ function show() {
   const [first = ''] = route.value.segments
   const problem = failure.value
   const opened = store.value
+  const isOver = Boolean(opened?.ended.value)
   untracked(() => {
-    if (problem) mountOnce('failure', () => broken(problem))
+    // Whose session has ended sees nothing of the talk any more, wherever they go.
+    if (isOver) mountOnce('ended', () => null)
+    else if (problem) mountOnce('failure', () => broken(problem))
     else if (opened && first === 'settings') later('settings', () => settingsScreen(opened))
     else if (opened && isTalk()) {
       if (opened.organisation.value) mountOnce('chat', () => chat(opened))

@@ -58,8 +58,9 @@ function showTitle(store) {
   if ('setAppBadge' in navigator) void (count > 0 ? navigator.setAppBadge(count) : navigator.clearAppBadge()).catch(() => {})
 }
 
-/** @param {string} why */
+/** The page itself is emptied by main.js; other dialogs stand beside it. @param {string} why */
 function ended(why) {
+  for (const each of document.querySelectorAll('dialog')) each.close()
   const again = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`
   if (why === 'signed-out') return location.replace('/sign-in')
   void openDialog({
