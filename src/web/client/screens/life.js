@@ -1,4 +1,4 @@
-// What goes on for as long as the talk is open: the title and badge, waking up, the end of the session, newer builds.
+// What goes on for as long as the talk is open: title and badge, waking up, the end of the session, newer builds.
 
 import { effect } from '../base/signal.js'
 import { checkDay } from '../text/dates.js'
@@ -6,7 +6,7 @@ import { language, t } from '../text/words.js'
 import { h } from '../view/element.js'
 import { openDialog } from '../view/dialog.js'
 import { say } from '../view/toast.js'
-import { place } from './addresses.js'
+import { followTitle } from './title.js'
 
 /** @typedef {import('../store/index.js').Store} Store */
 
@@ -15,7 +15,7 @@ const OWN_BUILD = new URL(import.meta.url).pathname.split('/')[2]
 
 /** @param {Store} store */
 export function lifelong(store) {
-  effect(() => showTitle(store))
+  followTitle(store)
   effect(() => {
     const why = store.ended.value
     if (why) ended(why)
@@ -42,20 +42,6 @@ export function lifelong(store) {
   // These fetch all files, which must not hold up the talk.
   setTimeout(registerWorker, REST_AFTER_MS)
   setTimeout(loadRest, REST_AFTER_MS)
-}
-
-/** @param {Store} store */
-function showTitle(store) {
-  const organisations = store.organisations.value
-  const mentions = organisations.reduce((sum, each) => sum + each.mention_count, 0)
-  const direct = store.directMessages.value.reduce((sum, each) => sum + Math.max(0, each.unread_count - each.mention_count), 0)
-  const count = mentions + direct
-  const { slug, channel } = place()
-  const here = channel && channel !== 'threads' ? store.channel(channel)?.title : null
-  const name = [here, store.organisation.value?.name].filter(Boolean).join(' · ') || t('common.tidings')
-  // The settings and the ways in have titles of their own.
-  if (slug) document.title = count > 0 ? `(${count}) ${name}` : name
-  if ('setAppBadge' in navigator) void (count > 0 ? navigator.setAppBadge(count) : navigator.clearAppBadge()).catch(() => {})
 }
 
 /** The page itself is emptied by main.js; other dialogs stand beside it. @param {string} why */

@@ -15,6 +15,7 @@ import { computed, signal } from '../base/signal.js'
  * @property {boolean} pinned
  * @property {number} unread_count
  * @property {number} mention_count
+ * @property {number} [direct_count] Unread posts in direct messages besides the mentions. Known once the organisation was opened.
  */
 
 /** @typedef {{ role: string, role_name: string, permissions: Record<string, boolean> }} Rights */
@@ -51,6 +52,8 @@ export function createOrganisations({ channels }) {
       ...summary,
       unread_count: all.reduce((sum, channel) => sum + channel.unread_count, 0),
       mention_count: all.reduce((sum, channel) => sum + channel.mention_count, 0),
+      direct_count: all.reduce((sum, { is_direct, unread_count, mention_count }) =>
+        sum + (is_direct ? Math.max(0, unread_count - mention_count) : 0), 0),
     }
   }
 

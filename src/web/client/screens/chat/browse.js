@@ -7,7 +7,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { wording } from '../../view/wording.js'
-import { delayed } from '../settings/delayed.js'
+import { delayed } from '../../view/delayed.js'
 import { createChannel } from './create-channel.js'
 import { show } from './opening.js'
 

@@ -4,6 +4,7 @@ import { signal, untracked } from '../../base/signal.js'
 import { refusalText } from '../../text/refusals.js'
 import { t } from '../../text/words.js'
 import { h, svg } from '../../view/element.js'
+import { pageTitle } from '../../view/title.js'
 
 /** @typedef {import('../../view/element.js').Child} Child */
 
@@ -20,7 +21,7 @@ const logo = () => svg('svg', { class: 'entry-logo', viewBox: '0 0 32 32', 'aria
  * @returns {HTMLElement}
  */
 export function card({ title, heading = title, lead }, ...children) {
-  document.title = `${title} · Tidings`
+  pageTitle.value = `${title} · Tidings`
   const head = h('h1', { tabindex: '-1' }, heading)
   const element = h('section', { class: 'card entry-card' }, logo(), head, lead && h('p', { class: 'quiet entry-lead' }, lead), children)
   // The focus goes where the person writes. A touch screen would open its keyboard over the page, so there it stays at the head.

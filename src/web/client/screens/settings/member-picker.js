@@ -6,7 +6,7 @@ import { field } from '../../view/form.js'
 import { list } from '../../view/list.js'
 import { wording } from '../../view/wording.js'
 import { t } from '../../text/words.js'
-import { delayed } from './delayed.js'
+import { delayed } from '../../view/delayed.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Member']} Member */

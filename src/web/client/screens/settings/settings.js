@@ -3,6 +3,7 @@
 import { effect, signal, untracked } from '../../base/signal.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
+import { pageTitle } from '../../view/title.js'
 import { language, loadWords, t } from '../../text/words.js'
 import { fetched } from './fetched.js'
 import { part } from './parts.js'
@@ -57,7 +58,7 @@ function screen(store, route) {
   })
   let isFirst = true
   effect(() => {
-    document.title = `${title(path.value)} · ${t('common.tidings')}`
+    pageTitle.value = `${title(path.value)} · ${t('common.tidings')}`
     // What has just been loaded begins where pages begin.
     if (!isFirst) queueMicrotask(() => keepFocus(whole))
     isFirst = false
