@@ -64,13 +64,35 @@ function ended(why) {
  * @param {Store} store
  */
 function renew(store) {
-  const isIdle = async () => document.visibilityState === 'hidden' && await store.unsent() === 0
-    && ![...document.querySelectorAll('textarea')].some(each => each.value !== '')
+  const isHidden = () => document.visibilityState === 'hidden'
+  // Drafts and unsent posts come back after a reload, unless the browser keeps nothing.
+  const isIdle = async () => !isBeingWritten(store.keeps()) && (store.keeps() || await store.unsent() === 0)
   const reload = () => location.reload()
-  const look = async () => { if (await isIdle()) reload() }
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting
+  const look = () => {
+    clearTimeout(waiting)
+    // What was written last is kept by then, and who comes back at once finds the page as it was.
+    if (isHidden()) waiting = setTimeout(async () => { if (await isIdle() && isHidden()) reload() }, REST_AFTER_MS)
+  }
   document.addEventListener('visibilitychange', look)
-  void look()
+  look()
   say(t('talk.newBuild'), { action: t('talk.reload'), run: reload })
+}
+
+/**
+ * Whether a reload would lose what a person has begun: a dialog, or a field that has changed.
+ *
+ * @param {boolean} keepsDrafts
+ */
+function isBeingWritten(keepsDrafts) {
+  if (document.querySelector('dialog[open]')) return true
+  /** @type {NodeListOf<HTMLInputElement | HTMLTextAreaElement>} */
+  const fields = document.querySelectorAll('input:not([type="search"]), textarea')
+  return [...fields].some(each => {
+    if (keepsDrafts && each.closest('.composer')) return false
+    return each.value !== each.defaultValue || (each instanceof HTMLInputElement && each.checked !== each.defaultChecked)
+  })
 }
 
 /** The worker serves the page without a network. Browsers have none over plain http, except on this machine. */

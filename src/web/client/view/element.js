@@ -11,6 +11,8 @@ import { Owner, computed, effect, untracked } from '../base/signal.js'
  */
 
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'hidden', 'readOnly', 'selected', 'open', 'indeterminate', 'textContent'])
+/** What a field begins with, beside the property that has what a person made of it. @type {Record<string, string>} */
+const INITIAL = { value: 'defaultValue', checked: 'defaultChecked' }
 const SVG = 'http://www.w3.org/2000/svg'
 
 /**
@@ -67,6 +69,7 @@ function set(element, name, value) {
   } else if (PROPERTIES.has(name)) {
     // Writing the same value would move the caret of a field.
     if (/** @type {any} */ (element)[name] !== value) /** @type {any} */ (element)[name] = value
+    if (INITIAL[name] in element) /** @type {any} */ (element)[INITIAL[name]] = value ?? ''
   } else if (value == null || value === false) element.removeAttribute(name)
   else {
     const text = value === true ? '' : String(value)
