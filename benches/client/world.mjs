@@ -43,7 +43,7 @@ const blob = id => `unhex('${id.replaceAll('-', '')}')`
 const numbers = (from, to) => `with recursive k(k) as (select ${from} union all select k + 1 from k where k < ${to})`
 const NOW = 'now()'
 
-function write(data, sql) {
+export function write(data, sql) {
   const run = spawnSync('python3', ['-c', SQL, join(data, 'tidings.db')], { input: `${FIRST}|${LAST}|${WORDS}\n${sql}`, encoding: 'utf8' })
   if (run.status !== 0) throw new Error(run.stderr || String(run.error))
 }
