@@ -124,6 +124,19 @@ for (const kind of BROWSERS) {
     assert.doesNotMatch(shown, /Between us|without Ada|quay/)
   })
 
+  test(`${kind}: who is removed from the open organisation is led to another, and to a new one only from the last`, { timeout }, async t => {
+    const { way, grace, ada, harbour, talk, channel, visitor } = await world(t, kind)
+    const second = await organisation(grace, [], 'Second')
+    const { page } = await visitor(WIDE)
+    await enter(page, { way, talk, channel }, grace)
+    await ada.call('DELETE', `/organisations/${harbour.id}/users/${grace.id}`)
+    await page.waitForFunction(slug => location.pathname.startsWith(`/o/${slug}/`), { polling: 50 }, second.slug)
+    await composer(page)
+    await sees(page, 'general')
+    await grace.call('DELETE', `/organisations/${second.id}`, { name: 'Second' })
+    await page.waitForFunction(() => location.pathname === '/new-organisation', { polling: 50 })
+  })
+
   test(`${kind}: posts to a channel that was archived meanwhile come back to their writer`, { timeout }, async t => {
     const here = await world(t, kind)
     const quay = await here.ada.call('POST', '/channels', { name: 'quay', organisation_id: here.harbour.id, userIds: [here.grace.id] })

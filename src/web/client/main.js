@@ -25,6 +25,9 @@ const failure = signal(/** @type {unknown} */ (null))
 
 /** Screens outlive the effect that chooses them. */
 const root = new Owner()
+/** What goes on beside the screens while a store is open. */
+let life = new Owner()
+let isOpening = false
 /** The screen that is shown, and what ends it. */
 let shown = ''
 /** @type {(() => void) | undefined} */
@@ -54,12 +57,16 @@ function needsSession() {
 
 /** Opens the store with what the address names. Without a session the person signs in, and comes back. */
 async function begin() {
+  if (isOpening) return
+  isOpening = true
   const [first, slug, channel] = route.peek().segments
   failure.value = null
   const opened = await openStore({ fetch: fetch.bind(globalThis), WebSocket })
   try {
-    await patiently('', opened.open(first === 'o' ? { slug, channel: channel === 'threads' ? undefined : channel } : {}))
-    lifelong(opened)
+    await patiently('', opened.open(first === 'o' ? { slug, channel: channel === 'threads' ? undefined : channel } : {})
+      .finally(() => { isOpening = false }))
+    life = root.run(() => new Owner())
+    life.run(() => lifelong(opened))
     store.value = opened
   } catch (error) {
     opened.close()
@@ -70,18 +77,38 @@ async function begin() {
   }
 }
 
+/**
+ * The open organisation is not the person's any more: another one is opened.
+ *
+ * @param {import('./store/index.js').Store} opened
+ */
+async function openAnother(opened) {
+  if (isOpening) return
+  isOpening = true
+  const [first, slug] = route.peek().segments
+  try {
+    await opened.open(first === 'o' ? { slug } : {}).finally(() => { isOpening = false })
+  } catch (error) {
+    if (first === 'o' && error instanceof Refusal && error.status === 404) go('/', { replace: true })
+    else failure.value = error
+  }
+}
+
 function show() {
   const [first = ''] = route.value.segments
   const problem = failure.value
   const opened = store.value
   const isOver = Boolean(opened?.ended.value)
+  const isInOne = Boolean(opened?.organisation.value)
+  const isInAny = Boolean(opened?.organisations.value.length)
   untracked(() => {
     // Whose session has ended sees nothing of the talk any more, wherever they go.
     if (isOver) mountOnce('ended', () => null)
     else if (problem) mountOnce('failure', () => broken(problem))
     else if (opened && first === 'settings') later('settings', () => settingsScreen(opened))
     else if (opened && isTalk()) {
-      if (opened.organisation.value) mountOnce('chat', () => chat(opened))
+      if (isInOne) mountOnce('chat', () => chat(opened))
+      else if (isInAny) void openAnother(opened)
       else go('/new-organisation', { replace: true })
     } else if (!opened && needsSession()) void alone(begin)
     else later('entry', entryScreen)
@@ -109,6 +136,7 @@ async function entryScreen() {
  */
 async function signedIn(next = '/') {
   store.peek()?.close()
+  life.end()
   // What was kept may be older than what has just been joined. A storage that doesn't answer keeps nobody out.
   await Promise.race([forgetLastVisit().catch(() => {}), new Promise(resolve => setTimeout(resolve, FORGETS_WITHIN_MS))])
   store.value = null

@@ -1,6 +1,6 @@
 // What goes on for as long as the talk is open: title and badge, waking up, the end of the session, newer builds.
 
-import { effect } from '../base/signal.js'
+import { effect, onEnd } from '../base/signal.js'
 import { checkDay } from '../text/dates.js'
 import { language, t } from '../text/words.js'
 import { h } from '../view/element.js'
@@ -36,12 +36,17 @@ export function lifelong(store) {
     checkDay()
     store.wake()
   }
-  for (const event of ['online', 'pageshow', 'focus']) addEventListener(event, wake)
-  document.addEventListener('resume', wake)
-  document.addEventListener('visibilitychange', wake)
+  for (const event of ['online', 'pageshow', 'focus']) listen(window, event, wake)
+  for (const event of ['resume', 'visibilitychange']) listen(document, event, wake)
   // These fetch all files, which must not hold up the talk.
   setTimeout(registerWorker, REST_AFTER_MS)
   setTimeout(loadRest, REST_AFTER_MS)
+}
+
+/** @param {EventTarget} target @param {string} event @param {() => void} run */
+function listen(target, event, run) {
+  target.addEventListener(event, run)
+  onEnd(() => target.removeEventListener(event, run))
 }
 
 /** The page itself is emptied by main.js; other dialogs stand beside it. @param {string} why */
@@ -75,7 +80,7 @@ function renew(store) {
     // What was written last is kept by then, and who comes back at once finds the page as it was.
     if (isHidden()) waiting = setTimeout(async () => { if (await isIdle() && isHidden()) reload() }, REST_AFTER_MS)
   }
-  document.addEventListener('visibilitychange', look)
+  listen(document, 'visibilitychange', look)
   look()
   say(t('talk.newBuild'), { action: t('talk.reload'), run: reload })
 }
