@@ -130,26 +130,106 @@ test('a refusal steps aside with its reason, and others go on', async t => {
   assert.equal(store.outgoing.all.peek().length, 0)
 })
 
-test('a post that is changed while it waits is sent as it stands', async t => {
+/** A store whose post has arrived, though nobody heard of it; requests whose method `lost` has are lost. */
+async function unanswered(t, text) {
   const server = await start(t)
   const ada = await visit(server, 'ada')
-  const { slug, channel } = await team([ada])
-  let isLost = false
-  const store = ada.store({ fetch: async (...all) => {
+  const { id: organisation, slug } = await team([ada])
+  const { data: { id: channel } } = await ada.api.createChannel({ name: 'news', organisation_id: organisation })
+  const lost = new Set()
+  const storage = memoryStorage()
+  const store = ada.store({ storage, fetch: async (...all) => {
+    const { method } = all[1]
+    if (lost.has('PUT') && method === 'PUT') throw new TypeError('the edit is lost')
     const response = await ada.fetch(...all)
-    if (isLost && all[1].method === 'POST') throw new TypeError('the answer is lost')
+    if (lost.has(method)) throw new TypeError('the answer is lost')
     return response
   } })
   t.after(() => store.close())
   await store.open({ slug, channel })
   // Nobody hears of it by push, either.
   store.line.isDown = true
-  isLost = true
-  const id = store.outgoing.post({ channel, text: 'helo' })
+  lost.add('POST')
+  const id = store.outgoing.post({ channel, text })
   await until('it arrived', async () => (await posted(ada, channel)).length === 1)
-  await sleep(50)
-  isLost = false
+  await until('it waits', () => store.outgoing.all.peek()[0].error)
+  return { ada, slug, channel, storage, store, lost, id }
+}
+
+test('a post that is changed while it waits is sent as it stands', async t => {
+  const { ada, channel, store, lost, id } = await unanswered(t, 'helo')
+  lost.clear()
   store.outgoing.retry(id, 'hello')
   await until('it was edited', async () => (await posted(ada, channel)).join() === 'hello')
   await until('nothing waits', () => store.outgoing.all.peek().length === 0)
+})
+
+test('the edit of a post that had arrived is sent until it is answered, by another tab as well', async t => {
+  const { ada, slug, channel, storage, store, lost, id } = await unanswered(t, 'helo')
+  lost.delete('POST')
+  lost.add('PUT')
+  store.outgoing.retry(id, 'hello')
+  await until('the edit failed', () => store.outgoing.all.peek()[0].error)
+  store.wake()
+  await until('it failed again', () => store.outgoing.all.peek()[0].error)
+  assert.deepEqual(await posted(ada, channel), ['helo'])
+  store.close()
+  const next = ada.store({ storage })
+  t.after(() => next.close())
+  await next.open({ slug, channel })
+  const talk = next.talk(channel)
+  await talk.open()
+  await until('it was edited', async () => (await posted(ada, channel)).join() === 'hello', 30_000)
+  await until('nothing waits', () => next.outgoing.all.peek().length === 0)
+  await until('nothing is kept', async () => (await (await storage.open(`tidings-${ada.id}`)).list('post/')).length === 0)
+})
+
+test('an edit that is refused steps aside with its reason, and can be sent again', async t => {
+  const { ada, channel, store, lost, id } = await unanswered(t, 'helo')
+  await ada.api.archiveChannel(channel, { archived: true })
+  lost.clear()
+  store.outgoing.retry(id, 'hello')
+  await until('it is refused', () => store.outgoing.all.peek()[0].state === 'refused')
+  assert.equal(store.outgoing.all.peek()[0].error.code, 'channel_archived')
+  await ada.api.archiveChannel(channel, { archived: false })
+  store.outgoing.retry(id)
+  await until('it was edited', async () => (await posted(ada, channel)).join() === 'hello')
+})
+
+test('what was edited elsewhere is not undone by a post that is repeated', async t => {
+  const { ada, channel, store, lost, id } = await unanswered(t, 'helo')
+  await ada.api.updateMessage(channel, { message_id: id, content: 'hello from the phone' })
+  lost.clear()
+  store.wake()
+  await until('nothing waits', () => store.outgoing.all.peek().length === 0)
+  assert.deepEqual(await posted(ada, channel), ['hello from the phone'])
+})
+
+test('a tab learns what another was refused, and what is sent again there', async t => {
+  const server = await start(t)
+  const ada = await visit(server, 'ada')
+  const { id, slug, channel } = await team([ada])
+  const { data: other } = await ada.api.createChannel({ name: 'news', organisation_id: id })
+  const storage = memoryStorage()
+  const far = ada.store({ storage, fetch: async (...all) => {
+    if (all[1].method === 'POST' && all[0].endsWith('/messages')) throw new TypeError('no network')
+    return ada.fetch(...all)
+  } })
+  await far.open({ slug, channel })
+  await ada.api.archiveChannel(other.id, { archived: true })
+  const post = far.outgoing.post({ channel: other.id, text: 'too late' })
+  await until('it waits', () => far.outgoing.all.peek()[0].error)
+  const near = ada.store({ storage })
+  t.after(() => [near, far].forEach(store => store.close()))
+  await near.open({ slug, channel })
+  await until('one tab is refused it', () => near.outgoing.all.peek()[0]?.state === 'refused', 30_000)
+  far.wake()
+  await until('the other tells it', () => far.outgoing.all.peek()[0].state === 'refused')
+  assert.equal(far.outgoing.all.peek()[0].error.code, 'channel_archived')
+  await ada.api.archiveChannel(other.id, { archived: false })
+  near.outgoing.retry(post)
+  await until('it is sent', () => near.outgoing.all.peek().length === 0)
+  far.wake()
+  await until('and gone in the other tab', () => far.outgoing.all.peek().length === 0)
+  assert.deepEqual(await posted(ada, other.id), ['too late'])
 })

@@ -1,6 +1,7 @@
 // What a person has posted and the server has not answered yet: never lost, never doubled, in order.
 //
 // Each post has an id that the client made, and is kept before it is sent. It is sent again with the same id until it is answered.
+// If its text was changed meanwhile and an earlier one has arrived, the message is edited before the post is forgotten.
 // What is transient holds the line of its channel; a refusal steps aside with its reason. The tabs of a user share what is kept,
 // and one of them at a time sends.
 
@@ -17,6 +18,7 @@ import { soon } from './storage.js'
  * @property {string} channel
  * @property {string | null} thread
  * @property {string} text
+ * @property {boolean} [isChanged] Whether it had another text before, which may have arrived.
  * @property {string[]} mentions
  * @property {number} at
  * @property {'waiting' | 'sending' | 'refused'} state
@@ -87,13 +89,21 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
 
   /** Takes in what other tabs, or an earlier one, have kept. */
   const readKept = async () => {
-    await Promise.all(writes.values())
+    const before = new Map(writes)
+    await Promise.all(before.values())
     const kept = await (await records).list('post/')
     const ids = new Set(kept.map(([, post]) => post.id))
     batch(() => {
       for (const [key, post] of kept) {
         last = Math.max(last, Number(key.split('/')[1]))
-        if (done.has(post.id) || find(post.id)) continue
+        if (done.has(post.id)) continue
+        const known = find(post.id)
+        if (known) {
+          // Another tab was refused it, or has changed it. What this tab did meanwhile is newer.
+          const isNewer = known.state === 'sending' || unkept.has(post.id) || writes.get(post.id) !== before.get(post.id)
+          if (!isNewer && (known.state !== post.state || known.text !== post.text)) update(post.id, post)
+          continue
+        }
         keys.set(post.id, key)
         posts.value = [...posts.peek(), post].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
       }
@@ -109,27 +119,31 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
     update(post.id, { state: 'sending', error: null })
     try {
       const { data } = await api.createMessage(post.channel, { id: post.id, content: post.text, thread_id: post.thread })
-      await answered(post.id, data)
+      const now = find(post.id)
+      await answered(post.id, now && isOutdated(data, now) ? await edit(now) : data)
       held.delete(post.channel)
     } catch (error) {
       await refused(post, error)
     }
   }
 
+  /** Whether a message has an earlier text of its post. @param {any} message @param {Pending} post */
+  const isOutdated = (message, post) => post.isChanged && message.content !== post.text
+  /** Gives a message the text that its post has now. @param {Pending} post */
+  const edit = async ({ id, channel, thread, text }) => {
+    const { data } = await api.updateMessage(channel, { message_id: id, content: text, thread_id: thread ?? undefined })
+    return { ...data, content: text }
+  }
+
   /** @param {string} id @param {any} message */
   const answered = async (id, message) => {
     const post = find(id)
-    if (!post) return
+    if (!post || isOutdated(message, post)) return
     batch(() => {
       confirmed(message, post)
       forget(id)
     })
     await unkeep(id)
-    // It was changed while it was on its way, or an earlier try had arrived.
-    if (message.content !== post.text) {
-      const edit = { message_id: id, content: post.text, thread_id: post.thread ?? undefined }
-      await api.updateMessage(post.channel, edit).catch(() => {})
-    }
   }
 
   /** @param {Pending} post @param {unknown} error */
@@ -220,8 +234,9 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
     retry(id, text) {
       const post = find(id)
       if (!post) return
-      update(id, { state: 'waiting', error: null, ...(text === undefined ? {} : { text }) })
-      keep({ ...post, state: 'waiting', error: null, text: text ?? post.text })
+      const isChanged = post.isChanged || (text !== undefined && text !== post.text)
+      update(id, { state: 'waiting', error: null, text: text ?? post.text, isChanged })
+      keep(/** @type {Pending} */ (find(id)))
       release(post.channel)
     },
 
