@@ -25,7 +25,7 @@ export function lines(messages, pending, firstNew, me) {
   /** @type {Message | undefined} */
   let before
   const waiting = new Map(pending.map(each => [each.id, each]))
-  for (const message of [...messages, ...pending.map(each => asMessage(each, me))]) {
+  for (const message of waiting.size > 0 ? withPending(messages, waiting, me) : messages) {
     const isNewDay = !before || !isSameDay(before.created_at, message.created_at)
     if (isNewDay) all.push({ key: `day ${message.created_at.slice(0, 10)} ${message.id}`, kind: 'day', at: message.created_at })
     const isNew = message.id === firstNew
@@ -34,6 +34,23 @@ export function lines(messages, pending, firstNew, me) {
     before = message
   }
   return all
+}
+
+/**
+ * The messages, and below them the posts that wait. One that is there already waits for another text, and is shown with it.
+ *
+ * @param {readonly Message[]} messages
+ * @param {Map<string, Pending>} waiting
+ * @param {string} me
+ */
+function withPending(messages, waiting, me) {
+  const posts = new Map(waiting)
+  const shown = messages.map(message => {
+    const post = posts.get(message.id)
+    posts.delete(message.id)
+    return post ? { ...message, content: post.text } : message
+  })
+  return [...shown, ...[...posts.values()].map(each => asMessage(each, me))]
 }
 
 /**
