@@ -9,8 +9,10 @@ import { includes } from './positions.js'
 
 export const NEVER = '0001-01-01T00:00:00Z'
 
-/** So many rows are kept at most; further ones are dropped at the other end. */
-export const MOST_ROWS = 300
+/** At most so many rows are held; past that, those at the other end are dropped. */
+const MOST_ROWS = 300
+/** So many are left then. When rows above go, the browser lays out and draws all others anew: too dear to be done for each post. */
+const LEFT_ROWS = 250
 
 /** @param {Message[]} rows */
 const sorted = rows => rows.sort((one, other) => one.position - other.position)
@@ -82,7 +84,7 @@ export function createRows() {
     trim(end) {
       const all = rows.peek()
       if (all.length <= MOST_ROWS) return false
-      const kept = end === 'oldest' ? all.slice(-MOST_ROWS) : all.slice(0, MOST_ROWS)
+      const kept = end === 'oldest' ? all.slice(-LEFT_ROWS) : all.slice(0, LEFT_ROWS)
       const ids = new Set(kept.map(({ id }) => id))
       for (const { id } of all) if (!ids.has(id)) places.delete(id)
       rows.value = kept
