@@ -10,7 +10,7 @@ use poem::{
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use super::{asset::Asset, modules};
+use super::{asset::Asset, modules, notice::OPENER};
 use crate::secret;
 
 #[derive(RustEmbed)]
@@ -117,9 +117,12 @@ impl Client {
         let (shell, service_worker, manifest) = (named("index.html"), named("service-worker.js"), named("manifest.webmanifest"));
         let paths: Vec<String> = sources.keys().map(|name| format!("/client/{build}/{name}")).collect();
         let list = json!({ "build": build, "files": paths }).to_string();
-        let referrer = || vec![(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
         Client {
-            shell: Asset::new("text/html; charset=utf-8", shell, referrer()), // its addresses carry tokens
+            shell: Asset::new(
+                "text/html; charset=utf-8",
+                shell,
+                vec![(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")), OPENER], // its addresses carry tokens
+            ),
             service_worker: Asset::new("text/javascript; charset=utf-8", service_worker, Vec::new()),
             manifest: Asset::new("application/manifest+json", manifest, Vec::new()),
             list: Asset::new("application/json", list, Vec::new()),

@@ -10,7 +10,10 @@ use poem::{
 };
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use super::{Asset, notice::POLICY};
+use super::{
+    Asset,
+    notice::{OPENER, POLICY},
+};
 
 struct Document {
     /// The last segment of the page's address; empty for the first page.
@@ -57,8 +60,11 @@ pub fn page(req: Request) -> poem::Result<Response> {
 }
 
 fn asset(document: &Document) -> Asset {
-    let headers =
-        vec![(header::CONTENT_SECURITY_POLICY, POLICY), (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
+    let headers = vec![
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        OPENER,
+    ];
     Asset::new("text/html; charset=utf-8", render(document), headers)
 }
 

@@ -18,7 +18,7 @@ use rust_embed::RustEmbed;
 
 pub use self::{
     asset::{Asset, Shared},
-    notice::Notice,
+    notice::{Notice, OPENER},
 };
 
 #[derive(RustEmbed)]
@@ -57,6 +57,7 @@ fn page(req: &Request) -> poem::Result<Response> {
         .content_type(kind)
         .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
         .header(header::REFERRER_POLICY, "no-referrer") // addresses carry tokens
+        .header(OPENER.0, OPENER.1)
         .header(header::CACHE_CONTROL, if kind.starts_with("image/") { "max-age=86400" } else { "no-store" })
         .header(
             header::CONTENT_SECURITY_POLICY,

@@ -2,13 +2,18 @@
 
 use poem::{
     Response,
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, header},
 };
 
 /// For pages that run no script and load nothing but their style sheet and icon. No page may frame them.
 pub const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
+
+/// No other site's window keeps a hold of a page with this header, such as one that opened it. Browsers heed it over https and on
+/// this machine.
+pub const OPENER: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
 
 pub struct Notice<'a> {
     pub title: &'a str,
@@ -28,6 +33,7 @@ impl Notice<'_> {
             (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
             (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
             (header::CONTENT_SECURITY_POLICY, POLICY),
+            OPENER,
         ] {
             response.headers_mut().insert(name, value);
         }

@@ -14,7 +14,10 @@ use poem_openapi::OpenApiService;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::service::service;
-use crate::{secret, web::Asset};
+use crate::{
+    secret,
+    web::{Asset, OPENER},
+};
 
 /// The methods of each path template, for the `Allow` header.
 pub type Methods = BTreeMap<String, Vec<String>>;
@@ -31,8 +34,11 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
     let document = document();
     let page = html(&document);
     let policy = HeaderValue::from_str(&policy(&page)).expect("it is ASCII");
-    let headers =
-        vec![(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
+    let headers = vec![
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        OPENER,
+    ];
     Made {
         page: Asset::new("text/html; charset=utf-8", page, headers),
         methods: methods_of(&document),

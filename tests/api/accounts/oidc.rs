@@ -46,6 +46,7 @@ impl Shown {
         assert_eq!(self.headers["content-type"], "text/html; charset=utf-8");
         assert!(self.headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
         assert_eq!([&self.headers["cache-control"], &self.headers["referrer-policy"]], ["no-store", "no-referrer"]);
+        assert_eq!(self.headers["cross-origin-opener-policy"], "same-origin");
         assert!(self.cookies.iter().all(|cookie| cookie.contains("Max-Age=0")), "{:?}", self.cookies);
     }
 }

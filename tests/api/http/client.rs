@@ -32,6 +32,7 @@ async fn each_address_of_the_client_is_its_shell_and_loads_nothing_from_elsewher
         let (status, headers, page) = get(&server, path).await;
         assert_eq!((status, &page), (200, &shell), "{path}");
         assert_eq!([&headers["cache-control"], &headers["referrer-policy"]], ["no-cache", "no-referrer"], "{path}");
+        assert_eq!(headers["cross-origin-opener-policy"], "same-origin", "{path}");
         let policy = headers["content-security-policy"].to_str().unwrap();
         for part in [
             "default-src 'none'",
@@ -104,9 +105,10 @@ async fn every_file_is_listed_and_served_compressed() {
 async fn without_the_client_its_addresses_are_plain_pages_and_its_worker_unregisters() {
     let server = Server::with(|settings| settings.client = Switch::Off).await;
     for path in ["/", "/join?org_id=1&token=2", "/setup?token=3", "/auth/verify-email?token=4"] {
-        let (status, _, page) = get(&server, path).await;
+        let (status, headers, page) = get(&server, path).await;
         assert_eq!(status, 200, "{path}");
         assert!(page.contains("/style.css"), "{path}: {page}");
+        assert_eq!(headers["cross-origin-opener-policy"], "same-origin", "{path}");
     }
     for path in ["/o/engines", "/sign-in", "/client/files.json", "/manifest.webmanifest"] {
         assert_eq!(get(&server, path).await.0, 404, "{path}");
