@@ -24,8 +24,8 @@ pub struct Rule {
     pub one_of: &'static [&'static str],
     /// Whether an e-mail address is wanted; it is parsed by [`email`].
     pub is_email: bool,
-    /// Whether it names something, so that no character may be invisible ([`names::is_visible`]).
-    is_name: bool,
+    /// Whether every character shows, where an invisible one would make two texts look the same.
+    is_visible: Option<fn(&str) -> bool>,
     /// Whether refusals keep quiet about the text.
     is_secret: bool,
 }
@@ -105,7 +105,18 @@ pattern!(
 );
 pattern!(USERNAME, InvalidCharacters, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");
 pattern!(CODE, InvalidValue, "must be six digits", "^[0-9]{6}$");
-pattern!(SYMBOL, InvalidCharacters, "must not contain white space and control characters", r"^[^\s", control!(), "]*$");
+pattern!(
+    SYMBOL,
+    InvalidCharacters,
+    "must have a character other than dots, and no slashes, white space and control characters",
+    r"^[^\s/",
+    control!(),
+    r"]*[^\s/.",
+    control!(),
+    r"][^\s/",
+    control!(),
+    "]*$"
+);
 pattern!(
     WEB_ADDRESS,
     InvalidUrl,
@@ -169,7 +180,7 @@ impl Rule {
 
     /// A text of so many characters at most.
     pub const fn text(max: usize) -> Rule {
-        Rule { min: 0, max, pattern: None, one_of: &[], is_email: false, is_name: false, is_secret: false }
+        Rule { min: 0, max, pattern: None, one_of: &[], is_email: false, is_visible: None, is_secret: false }
     }
 
     /// A text that is not only white space.
@@ -189,7 +200,7 @@ impl Rule {
 
     /// Without invisible characters, as names are.
     pub const fn visible(self) -> Rule {
-        Rule { is_name: true, ..self }
+        Rule { is_visible: Some(names::is_visible), ..self }
     }
 
     pub const fn username(max: usize) -> Rule {
@@ -206,9 +217,9 @@ impl Rule {
         Rule { pattern: Some(&STREAM), ..Rule::text(73) }
     }
 
-    /// Characters other than white space.
+    /// An emoji or its name. It is a segment of paths, of which `.` and `..` would lead elsewhere.
     pub const fn symbol(max: usize) -> Rule {
-        Rule { min: 1, pattern: Some(&SYMBOL), ..Rule::text(max) }
+        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(names::is_visible_symbol), ..Rule::text(max) }
     }
 
     /// An http or https address with a host, and without a user name or a password; or no text.
@@ -278,7 +289,7 @@ impl Rule {
             let refusal = self.refusal(text, field, pattern.code, pattern.says);
             return Err(if pattern.code == Code::TooShort { refusal.past(SOLID_QUERY) } else { refusal });
         }
-        if self.is_name && !names::is_visible(text) {
+        if self.is_visible.is_some_and(|is_visible| !is_visible(text)) {
             return Err(self.refusal(text, field, Code::InvalidCharacters, "must not contain invisible characters"));
         }
         Ok(text.trim())
@@ -408,5 +419,30 @@ mod tests {
         let refused = Rule::name(80).check("A\u{200b}da", "name").unwrap_err();
         assert_eq!(refused.says, "name must not contain invisible characters, not \"A\\u{200b}da\"");
         assert!(Rule::line(80).check("A\u{200b}da", "text").is_ok(), "no name");
+    }
+
+    #[test]
+    fn a_symbol_is_a_visible_segment_of_a_path() {
+        let scotland = "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
+        for good in [
+            "👍",
+            "+1",
+            ":+1:",
+            "thumbsup",
+            ":a.b:",
+            "...x",
+            "❤\u{fe0f}\u{200d}🔥",
+            "👩🏽\u{200d}🚀",
+            "1\u{fe0f}\u{20e3}",
+            scotland,
+        ] {
+            assert!(Rule::symbol(64).check(good, "emoji").is_ok(), "{good:?}");
+        }
+        let hidden = "👍\u{e0067}\u{e007f}";
+        for bad in
+            [".", "..", "...", "a/b", "/", "a b", "👍\u{200b}", "👍\u{200d}", "\u{feff}👍", "a\u{ad}b", "\u{202e}👍", hidden]
+        {
+            assert!(Rule::symbol(64).check(bad, "emoji").is_err(), "{bad:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Format characters (Unicode category Cf) in names: nobody sees them, so that two names could look the same. The two joiners
+//! Format characters (Unicode category Cf) in names and symbols: nobody sees them, so that two names could look the same. The two joiners
 //! stay where writing needs them: Persian and other scripts between letters, families of emoji between those.
 
 use std::sync::LazyLock;
@@ -11,6 +11,11 @@ static FORMAT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{Cf}").expect("
 static JOINABLE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]").expect("it is a regular expression"));
 
+/// A flag of a part of a country, such as Scotland's: its tags are format characters.
+static TAGGED_FLAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\x{1f3f4}[\x{e0030}-\x{e0039}\x{e0061}-\x{e007a}]{3,6}\x{e007f}").expect("it is a regular expression")
+});
+
 pub fn has_format_characters(text: &str) -> bool {
     !text.is_ascii() && FORMAT.is_match(text)
 }
@@ -18,6 +23,11 @@ pub fn has_format_characters(text: &str) -> bool {
 /// Whether a name has no format characters but joiners between letters or emoji.
 pub fn is_visible(name: &str) -> bool {
     !has_format_characters(name) || visible(name) == name
+}
+
+/// Whether a symbol has no format characters but those joiners, and the tags of flags.
+pub fn is_visible_symbol(symbol: &str) -> bool {
+    !has_format_characters(symbol) || is_visible(&TAGGED_FLAG.replace_all(symbol, "🏴"))
 }
 
 /// The name without format characters but joiners between letters or emoji.
