@@ -99,10 +99,12 @@ create unique index one_time_tokens_by_code on one_time_tokens (code_hash) where
 -- Requests for magic links with a code, for addresses with and without an account.
 create table code_requests (
     hash       blob primary key,                              -- SHA-256 of the secret of the client that asked
-    tries      integer not null default 0,
-    expires_at integer not null
+    tries      integer not null default 0,                    -- with wrong codes, as a right one is taken back
+    expires_at integer not null,
+    user_id    blob references users (id)                     -- whom the code was mailed to
 ) strict, without rowid;
 create index code_requests_by_end on code_requests (expires_at);
+create index code_requests_by_user on code_requests (user_id, expires_at) where user_id is not null;
 
 
 -- Organisations, members, roles ----------------------------------------------------------------

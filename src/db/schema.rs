@@ -69,6 +69,7 @@ const HISTORY: History = History {
         (9, include_str!("migrations/0009.sql")),
         (10, include_str!("migrations/0010.sql")),
         (11, include_str!("migrations/0011.sql")),
+        (12, include_str!("migrations/0012.sql")),
     ],
 };
 

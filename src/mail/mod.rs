@@ -120,6 +120,15 @@ pub fn magic_link_with_code(site: &Site, to: &str, token: &str, code: &str) -> M
     with_link(Kind::MagicLink, to, "Your code to log in", &text, "Log in", magic_address(site, token))
 }
 
+/// The mail in its place for an account with too many wrong codes.
+pub fn magic_link_without_code(site: &Site, to: &str, token: &str) -> Mail {
+    let text = format!(
+        "Open the link to log in. It works once, within {}. There is no code in this mail, because too many wrong codes were entered for your account in the last 24 hours. If you did not ask for it, ignore this mail.",
+        span(site.magic_link_lifetime)
+    );
+    with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
+}
+
 /// The link with which a token logs in.
 fn magic_address(site: &Site, token: &str) -> String {
     format!("{}/auth/login/magic-link?token={token}", site.web_url)

@@ -9,7 +9,7 @@ const BORN: &[(usize, &str)] = &[
     (6, "insert into used_id_tokens values (x'01', 99)"),
     (7, "insert into chores (id, kind, cursor) values (5, 'departure', x'0c')"),
     (AFTER_VERSION_1, "insert into former_members select organisation_id, user_id from organisation_members"),
-    (AFTER_VERSION_1, "insert into code_requests values (x'01', 0, 99)"),
+    (AFTER_VERSION_1, "insert into code_requests select x'01', 0, 99, min(id) from users"),
     (
         AFTER_VERSION_1,
         "insert into join_links select id, organisation_id, id, role_id, invited_by, '', 25, 1, 1, 99 from invitations",

@@ -47,10 +47,13 @@ fn write(tx: &mut Tx, user: &User, kind: Kind, blank: Blank) -> Result<Option<Ma
             Some(mail::guesses(tx.site(), to, networks, &token))
         }
         (Blank::LinkAndCode { request }, _) => {
-            let (code, hash) = codes::make(&request);
+            let (code, hash) = codes::make(tx, &request, user.id)?.unzip();
             one_time_tokens::void_oldest(tx, user.id, Purpose::MagicLink)?;
-            let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, tx.site().magic_link_lifetime, Some(hash))?;
-            Some(mail::magic_link_with_code(tx.site(), to, &token, &code))
+            let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, tx.site().magic_link_lifetime, hash)?;
+            Some(match code {
+                Some(code) => mail::magic_link_with_code(tx.site(), to, &token, &code),
+                None => mail::magic_link_without_code(tx.site(), to, &token),
+            })
         }
         (Blank::Link, Kind::PasswordReset) => {
             let token = link(tx, user, Purpose::PasswordReset, tx.site().reset_lifetime)?;
