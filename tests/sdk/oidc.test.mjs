@@ -133,7 +133,8 @@ test('another site can offer a log-in, and its visitor decides', { timeout }, as
   await page.screenshot({ path: join(shots, 'oidc-elsewhere.png') })
   await page.click('.button')
   await signIn(page, 'ada')
-  await page.waitForURL(`${server.url}/`)
+  // Whoever is in no organisation is asked to make one.
+  await page.waitForURL(`${server.url}/new-organisation`)
   assert.equal((await profile(page)).status, 200)
   await server.stop()
 })

@@ -8,7 +8,7 @@ use poem::{
     http::{HeaderValue, StatusCode, header},
     web::Data,
 };
-use url::{Url, form_urlencoded};
+use url::{Position, Url, form_urlencoded};
 
 use self::flow::Flow;
 use super::http::{auth::Entrant, browser::Browser, failure};
@@ -57,7 +57,8 @@ async fn begin(req: &Request, app: &App, next: &str) -> Result<Url> {
     issuer.authorization(&flow.log_in(&redirect_uri(app))).await
 }
 
-/// Handles `GET /auth/oidc/callback`: logs the browser in, and sends it on to the path that its user wanted.
+/// Handles `GET /auth/oidc/callback`: logs the browser in, and sends it on to the path that its user wanted, by way of the web
+/// client where that is served.
 #[handler]
 pub async fn callback(req: &Request, app: Data<&App>, entrant: Entrant) -> Response {
     let flow = flow::take(req, &app, &parameter(req, "state").unwrap_or_default());
@@ -66,7 +67,7 @@ pub async fn callback(req: &Request, app: Data<&App>, entrant: Entrant) -> Respo
         Ok(started) => {
             // The state has proved that the browser's own user logs in.
             Browser::of(req, true).keep(&app, started, true).await;
-            redirect(&own(&app, &next))
+            redirect(&destination(&app, &next))
         }
         Err(err) => refuse(&app, err, &next),
     }
@@ -110,6 +111,18 @@ fn parameter(req: &Request, name: &str) -> Option<String> {
 fn own(app: &App, next: &str) -> Url {
     let base = Url::parse(&app.site.base_url).expect("the settings were checked");
     base.join(next).ok().filter(|url| url.origin() == base.origin()).unwrap_or(base)
+}
+
+/// Where the browser goes once it is logged in. The web client's page for signing in first erases what it had shown the person
+/// before, and goes on at once. Clients of `--web-url` and those without this one are sent to the path itself.
+fn destination(app: &App, next: &str) -> Url {
+    let wanted = own(app, next);
+    if !app.site.client || app.site.web_url != app.site.base_url {
+        return wanted;
+    }
+    let mut entrance = own(app, "/sign-in");
+    entrance.query_pairs_mut().append_pair("next", &wanted[Position::BeforePath..]);
+    entrance
 }
 
 fn redirect(address: &Url) -> Response {

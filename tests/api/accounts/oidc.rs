@@ -10,9 +10,10 @@ use tidings::{
     config::{Federated, Registration, Settings, Switch},
     tls::Authorities,
 };
+use url::{Position, Url};
 
 use super::issuer::{CLIENT, Issuer, SECRET};
-use crate::harness::{Client, Server, email, encoded};
+use crate::harness::{Client, Server, email, encoded, unknown_id};
 
 /// A browser that follows no redirect by itself.
 struct Browser {
@@ -36,6 +37,17 @@ impl Shown {
         assert_eq!(self.status, 303, "{}", self.text);
         assert_eq!([&self.headers["cache-control"], &self.headers["referrer-policy"]], ["no-store", "no-referrer"]);
         self.headers["location"].to_str().unwrap().to_owned()
+    }
+
+    /// The path that the web client goes on to, once it has erased what it had shown somebody else.
+    #[track_caller]
+    fn goes_on_to(&self, server: &Server) -> String {
+        let entrance = Url::parse(&self.leads_to()).unwrap();
+        assert_eq!(&entrance[..Position::AfterPath], format!("{}/sign-in", server.origin));
+        let parameters: Vec<_> = entrance.query_pairs().collect();
+        let [(name, next)] = parameters.as_slice() else { panic!("{parameters:?}") };
+        assert_eq!(name, "next");
+        next.clone().into_owned()
     }
 
     /// The answer is a page for people that says this, and nobody is logged in.
@@ -137,7 +149,7 @@ async fn a_browser_logs_in_at_the_issuer_and_goes_where_it_wanted() {
     assert!(back.starts_with(&format!("{}/auth/oidc/callback?", server.origin)), "{back}");
 
     let shown = browser.open_from(&format!("{back}&iss={}", encoded(&issuer.url)), Some("cross-site")).await;
-    assert_eq!(shown.leads_to(), format!("{}/channels/7?around=unread#end", server.origin));
+    assert_eq!(shown.goes_on_to(&server), "/channels/7?around=unread#end");
     assert_eq!(browser.email().await, email("ada"));
     assert_eq!(browser.begun(), Vec::<&String>::new(), "it is over");
     assert_eq!(browser.cookies.len(), 2, "the session and the device: {:?}", browser.cookies);
@@ -150,10 +162,8 @@ async fn a_browser_logs_in_at_the_issuer_and_goes_where_it_wanted() {
     assert!(!back.contains(&verifier) && !server.stores(&code));
 
     // Again, as somebody who is known.
-    assert_eq!(
-        browser.log_in(&issuer, json!({ "email": "moved@example.org" })).await.leads_to(),
-        format!("{}/channels", server.origin)
-    );
+    let shown = browser.log_in(&issuer, json!({ "email": "moved@example.org" })).await;
+    assert_eq!(shown.goes_on_to(&server), "/channels");
     assert_eq!((browser.email().await, server.count("users")), (json!(email("ada")), 1));
 }
 
@@ -184,7 +194,7 @@ async fn tabs_log_in_beside_each_other_and_the_oldest_of_six_is_forgotten() {
         if tab == 0 {
             shown.assert_page(401, NOT_BEGUN);
         } else {
-            assert_eq!(shown.leads_to(), format!("{}/tab/{tab}", server.origin));
+            assert_eq!(shown.goes_on_to(&server), format!("/tab/{tab}"));
         }
     }
     assert_eq!(browser.email().await, email("ada"));
@@ -283,7 +293,22 @@ async fn nobody_is_sent_to_another_site() {
     ] {
         let address = browser.begin(next).await;
         let shown = browser.open(&issuer.log_in(&address, json!({ "jti": next })).1).await;
-        assert_eq!(shown.leads_to(), format!("{}{target}", server.origin));
+        assert_eq!(shown.goes_on_to(&server), target);
+    }
+    // Other clients are sent to the path itself.
+    for change in [
+        |settings: &mut Settings| settings.client = Switch::Off,
+        |settings: &mut Settings| {
+            settings.links.web_url = Some("https://chat.example.org".into());
+        },
+    ] {
+        let server = issuer.server_for_browsers(change).await;
+        let mut browser = Browser::of(&server);
+        for (next, target) in [("/channels?a#b", "/channels?a#b"), ("/.//evil.example", "//evil.example")] {
+            let address = browser.begin(next).await;
+            let shown = browser.open(&issuer.log_in(&address, json!({ "jti": unknown_id() })).1).await;
+            assert_eq!(shown.leads_to(), format!("{}{target}", server.origin));
+        }
     }
     browser.begin(&format!("/{}", "x".repeat(499))).await;
     let shown = browser.open(&format!("/auth/oidc/start?next=/{}", "x".repeat(500))).await;
@@ -487,7 +512,7 @@ async fn over_https_the_cookies_are_of_the_host_alone() {
     // Over plain http it is not looked at.
     let mut plain = Browser { cookies: browser.cookies.clone(), client: browser.client.with("x-forwarded-proto", "http") };
     plain.open(back).await.assert_page(401, NOT_BEGUN);
-    assert_eq!(browser.open(back).await.leads_to(), "https://chat.example.org/channels");
+    assert_eq!(browser.open(back).await.leads_to(), "https://chat.example.org/sign-in?next=%2Fchannels");
     assert!(browser.cookies.keys().all(|name| name.starts_with("__Host-tidings-")));
 }
 
