@@ -66,7 +66,7 @@ async function begin() {
     await patiently('', opened.open(first === 'o' ? { slug, channel: channel === 'threads' ? undefined : channel } : {})
       .finally(() => { isOpening = false }))
     life = root.run(() => new Owner())
-    life.run(() => lifelong(opened))
+    life.run(() => lifelong(opened, () => signedIn(location.pathname + location.search)))
     store.value = opened
   } catch (error) {
     opened.close()

@@ -13,19 +13,31 @@ import { followTitle } from './title.js'
 const REST_AFTER_MS = 3_000
 const OWN_BUILD = new URL(import.meta.url).pathname.split('/')[2]
 
-/** @param {Store} store */
-export function lifelong(store) {
+/** Whether anybody has used this page. */
+let isUsed = false
+for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => { isUsed = true }, { capture: true, once: true })
+
+let hasAllFiles = false
+
+/**
+ * @param {Store} store
+ * @param {() => unknown} beginAnew Opens what the address names for whoever is signed in now.
+ */
+export function lifelong(store, beginAnew) {
   followTitle(store)
+  let wasLive = false
   effect(() => {
     const why = store.ended.value
-    if (why) ended(why)
+    if (!why) return
+    // What an earlier visit had left is somebody else's.
+    if (why === 'other-user' && !wasLive && !isUsed) beginAnew()
+    else ended(why)
   })
   effect(() => {
     const build = store.build?.value
     if (build && build !== OWN_BUILD) renew(store)
   })
   // A server that comes back may have another build.
-  let wasLive = false
   effect(() => {
     if (store.connection.value.state !== 'live') return
     if (wasLive) void newestFiles().then(list => { if (list && store.build) store.build.value = list.build })
@@ -38,7 +50,9 @@ export function lifelong(store) {
   }
   for (const event of ['online', 'pageshow', 'focus']) listen(window, event, wake)
   for (const event of ['resume', 'visibilitychange']) listen(document, event, wake)
-  // These fetch all files, which must not hold up the talk.
+  // These fetch all files, once a page, which must not hold up the talk.
+  if (hasAllFiles) return
+  hasAllFiles = true
   setTimeout(registerWorker, REST_AFTER_MS)
   setTimeout(loadRest, REST_AFTER_MS)
 }
@@ -81,6 +95,7 @@ function renew(store) {
     if (isHidden()) waiting = setTimeout(async () => { if (await isIdle() && isHidden()) reload() }, REST_AFTER_MS)
   }
   listen(document, 'visibilitychange', look)
+  onEnd(() => clearTimeout(waiting))
   look()
   say(t('talk.newBuild'), { action: t('talk.reload'), run: reload })
 }
