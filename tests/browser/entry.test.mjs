@@ -37,8 +37,11 @@ async function scene(t, kind, browser, ...flags) {
   const { context, problems, another } = await browser.visitor()
   const step = (name, run) => t.test(name, async () => {
     const page = await another()
-    const open = (address, tab = page) => tab.goto(new URL(address, server.url).href)
-    await run({ page, another, open, look: name => look({ page }, kind, name) })
+    const open = async (address, tab = page) => {
+      await tab.bringToFront()
+      await tab.goto(new URL(address, server.url).href)
+    }
+    await run({ page, another, open, look: (name, tab = page) => look({ page: tab }, kind, name) })
     // The identity provider's own page asks for a font.
     assert.deepEqual(problems.filter(problem => !problem.includes('fonts.googleapis')), [])
     await page.evaluate(() => localStorage.clear())
@@ -72,7 +75,7 @@ async function nameOneself(page, first, last) {
   await fill(page, 'Last name', last)
 }
 
-test('every way in', { timeout, concurrency: 2 }, all => Promise.all(BROWSERS.map(kind => all.test(kind, async whole => {
+test('every way in', { timeout: 3 * timeout, concurrency: 2 }, all => Promise.all(BROWSERS.map(kind => all.test(kind, async whole => {
   const browser = await launch(whole, kind)
   await whole.test('the first administrator sets the server up, and people sign in', { timeout }, async t => {
     const { server, mails, step } = await scene(t, kind, browser)
@@ -187,6 +190,21 @@ test('every way in', { timeout, concurrency: 2 }, all => Promise.all(BROWSERS.ma
       await sees(page, 'This link has already been used')
     })
 
+    await step('by the link of a mail in another tab, to where the person wanted to go', async ({ page, open, another }) => {
+      await open('/sign-in?next=/settings/sessions')
+      await press(page, 'Sign in by e-mail', 'link')
+      await fill(page, 'E-mail address', 'ada@example.org')
+      await press(page, 'Send the e-mail')
+      await sees(page, 'Enter its code')
+      await open('/api/v1/features')
+      const tab = await another()
+      await open((await mailed(mails, 'ada@example.org', 5)).address, tab)
+      await press(tab, 'Sign in')
+      await arrives(tab, /^\/settings\/sessions$/)
+      assert.deepEqual(await tab.evaluate(() => Object.keys(localStorage).filter(each => each.includes('entry'))), [])
+      await tab.close()
+    })
+
     await step('with an account and an organisation of one\'s own', async person => {
       const { page, open, look } = person
       await open('/sign-up')
@@ -235,7 +253,7 @@ test('every way in', { timeout, concurrency: 2 }, all => Promise.all(BROWSERS.ma
     })
   })
 
-  await whole.test('invitations and join links lead into the talk', { timeout }, async t => {
+  await whole.test('invitations and join links lead into the talk', { timeout: 2 * timeout }, async t => {
     const { server, mails, step } = await scene(t, kind, browser)
     const [ada, ben, cora] = await Promise.all([account(server, 'ada', { first_name: 'Ada', last_name: 'King' }), account(server, 'ben'), account(server, 'cora')])
     const harbour = await organisation(ada, [])
@@ -358,16 +376,52 @@ test('every way in', { timeout, concurrency: 2 }, all => Promise.all(BROWSERS.ma
       await look('verify-first')
       const tab = await another()
       await open((await mailed(mails, 'hanne@example.org')).address, tab)
-      await sees(tab, 'Is this your e-mail address?')
-      await fill(tab, 'Password', PASSWORD)
+      await sees(tab, 'Confirm that hanne@example.org is yours.')
+      await look('verify-waiting', tab)
+      // The first tab has the password, verifies the address, and joins.
       await press(tab, 'Confirm the address')
-      await sees(tab, 'Your first organisation')
-      await tab.close()
-      await page.bringToFront()
-      await press(page, 'I’ve opened the link')
+      await assertIn({ page: tab })
       await arrives(page, /^\/o\/harbour/)
-      await assertIn(person)
+      await tab.close()
     })
+
+    for (const [name, way] of [
+      ['link of a mail', async (page, tab, open) => {
+        await press(page, 'Sign in by e-mail', 'link')
+        await press(page, 'Send the e-mail')
+        await sees(page, 'Enter its code')
+        await open((await mailed(mails, 'ivar@example.org', 3)).address, tab)
+        await press(tab, 'Sign in')
+      }],
+      ['new password', async (page, tab, open) => {
+        await press(page, 'Forgot your password?', 'link')
+        await sees(page, 'set a new one')
+        await press(page, 'Send the e-mail')
+        await sees(page, 'set a new password')
+        await open((await mailed(mails, 'jon@example.org', 3)).address, tab)
+        // Another address than the account's: the password is not asked for again.
+        await fill(tab, 'E-mail address', 'nobody@example.org')
+        await fill(tab, 'New password', FRESH)
+        await press(tab, 'Set the password')
+        await sees(tab, 'Your new password is set')
+        await fill(tab, 'E-mail address', 'jon@example.org')
+        await press(tab, 'Sign in')
+      }],
+    ]) {
+      await step(`an invitation, by the ${name} in another tab`, async ({ page, open, another }) => {
+        const person = name === 'new password' ? 'jon' : 'ivar'
+        await account(server, person)
+        await open(await invite(`${person}@example.org`, 2))
+        await sees(page, 'This address has an account')
+        const tab = await another()
+        await way(page, tab, open)
+        await sees(tab, `Join as ${person}`)
+        assert.doesNotMatch(await tab.evaluate(() => JSON.stringify(localStorage)), /token/)
+        await press(tab, `Join as ${person}`)
+        await assertIn({ page: tab })
+        await tab.close()
+      })
+    }
   })
 
   await whole.test('a server of verified people, with an identity provider', { timeout }, async t => {
@@ -412,12 +466,10 @@ test('every way in', { timeout, concurrency: 2 }, all => Promise.all(BROWSERS.ma
       await look('verify-first-early')
       await press(tab, 'Send another e-mail to confirm the address')
       await sees(tab, 'The e-mail is on its way')
-      await open((await mailed(mails, 'grace@example.org', 2)).address, tab)
-      await sees(tab, 'Is this your e-mail address?')
-      await fill(tab, 'Password', PASSWORD)
-      await press(tab, 'Confirm the address')
-      await sees(tab, 'Your first organisation')
       await tab.close()
+      // The link is opened on another device.
+      const token = new URL((await mailed(mails, 'grace@example.org', 2)).address).searchParams.get('token')
+      await server.call('POST', '/auth/email-request/verify', { body: { token, password: PASSWORD } })
       await page.bringToFront()
       await press(page, 'I’ve opened the link')
       await sees(page, 'Your first organisation')

@@ -7,7 +7,7 @@ import { form } from '../../view/form.js'
 import { email, names, newPassword, password, secret, value } from './fields.js'
 import { below, card, later, to } from './frame.js'
 import { checked, over } from './link.js'
-import { rememberAddress } from './memory.js'
+import { rememberAddress, withNext } from './memory.js'
 import { isRefused, logIn, nameOf, whoIsHere } from './session.js'
 
 /**
@@ -90,8 +90,8 @@ const asKnown = (way, token, preview) => {
  * @param {...import('../../view/element.js').Child} more
  */
 export const otherWays = ({ features }, ...more) => below(
-  features.login.magic_link && to(`/sign-in/mail?next=${encodeURIComponent(location.pathname + location.search)}`, t('entry.by_mail')),
-  features.has_mail && to('/forgotten-password', t('entry.forgotten')),
+  features.login.magic_link && to(withNext('/sign-in/mail', location.pathname + location.search), t('entry.by_mail')),
+  features.has_mail && to(withNext('/forgotten-password', location.pathname + location.search), t('entry.forgotten')),
   more)
 
 /**

@@ -71,7 +71,7 @@ function asVisitor(way, token, preview) {
     const kind = shown.value
     if (kind === 'new') return untracked(asNew)
     if (kind === 'known') return untracked(asKnown)
-    return untracked(() => verifyFirst(way, kind, () => accept(way, { token })))
+    return untracked(() => verifyFirst(way, kind, { goOn: () => accept(way, { token }) }))
   }
 }
 

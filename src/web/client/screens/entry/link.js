@@ -2,6 +2,7 @@
 
 import { t } from '../../text/words.js'
 import { card, later, mainLink } from './frame.js'
+import { rememberedNext, withNext } from './memory.js'
 import { isRefused } from './session.js'
 
 /**
@@ -52,8 +53,8 @@ export function overTitle(status) {
 export const over = (purpose, status) => {
   const title = overTitle(status)
   const signIn = mainLink('/sign-in', t('entry.sign_in'))
-  if (purpose === 'magic_link') return card({ title, lead: t('entry.over_magic_link') }, mainLink('/sign-in/mail', t('entry.new_mail')))
-  if (purpose === 'password_reset') return card({ title, lead: t('entry.over_reset') }, mainLink('/forgotten-password', t('entry.new_mail')))
+  if (purpose === 'magic_link') return card({ title, lead: t('entry.over_magic_link') }, mainLink(withNext('/sign-in/mail', rememberedNext()), t('entry.new_mail')))
+  if (purpose === 'password_reset') return card({ title, lead: t('entry.over_reset') }, mainLink(withNext('/forgotten-password', rememberedNext()), t('entry.new_mail')))
   if (purpose === 'setup') return card({ title, lead: t('entry.over_setup') }, signIn)
   if (purpose === 'join_link') return card({ title, lead: t('entry.over_join') }, signIn)
   return card({ title, lead: t('entry.over_invitation') }, signIn)

@@ -1,6 +1,6 @@
 // Signing in by a mail: its link, or the six digits beside it.
 
-import { onEnd, signal, untracked } from '../../base/signal.js'
+import { signal, untracked } from '../../base/signal.js'
 import { rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
@@ -10,17 +10,20 @@ import { below, card, mainLink, to } from './frame.js'
 import { checked } from './link.js'
 import { rememberAddress, withNext } from './memory.js'
 import { isRefused, whoIsHere } from './session.js'
+import { wanted, waitForMail } from './tabs.js'
 
 /** @typedef {import('./entry.js').Way} Way */
 
 /** Asks for the mail, and then for its code. @param {Way} way */
 export function byMail(way) {
-  const { requests, features, route } = way
+  const { requests, features, route, arrive } = way
   const next = route.query.get('next')
+  // The browser may have closed this tab while the mail was read in another, and opened it again.
+  whoIsHere(requests).then(user => user && arrive(next)).catch(() => {})
   /** The secret that makes the code good in this browser alone. It stays in memory. @type {import('../../base/signal.js').Signal<{ address: string, request: string } | null>} */
   const asked = signal(null)
   const ask = async (/** @type {string} */ address) => {
-    rememberAddress(address, { forMail: true })
+    rememberAddress(address, { forMail: true, next })
     const { data } = await requests.requestMagicLinkCode({ email: address })
     asked.value = { address, request: data.request }
   }
@@ -39,15 +42,11 @@ export function byMail(way) {
  * @param {{ address: string, request: string }} mailed
  * @param {(address: string) => Promise<void>} again
  */
-function code({ requests, route, arrive, go }, { address, request }, again) {
+function code(way, { address, request }, again) {
+  const { requests, route, arrive } = way
   const next = route.query.get('next')
   const isVoid = signal(false)
-  // Whoever opens the link in this browser, too, is signed in when they come back.
-  const look = () => {
-    if (document.visibilityState === 'visible') whoIsHere(requests).then(user => user && arrive(next)).catch(() => {})
-  }
-  document.addEventListener('visibilitychange', look)
-  onEnd(() => document.removeEventListener('visibilitychange', look))
+  waitForMail(way, address, next)
   return card({ title: t('entry.code_title'), lead: rich('entry.code_lead', { address: h('bdi', null, address) }) },
     form({
       children: [field(t('entry.code'), h('input', {
@@ -79,7 +78,7 @@ export const magicLink = way => checked(way, 'magic_link', token => card({ title
     children: [],
     button: t('entry.sign_in'),
     submit: async () => {
-      await way.requests.logInByMagicLink({ token, cookie: true })
-      await way.arrive()
+      const { data } = await way.requests.logInByMagicLink({ token, cookie: true })
+      await way.arrive(await wanted(data.user.email))
     },
   })))

@@ -1,14 +1,18 @@
-// What the ways in remember from one page to the next: the address that a person typed, and the one that they wanted to open.
+// What the ways in remember from one page to the next: the e-mail address that a person typed, and the page that they wanted to open.
+// The link in a mail opens another tab, so the browser keeps both from then until the log-in.
 
-/** The e-mail address, as typed on one of these pages. The link in a mail opens another tab, so the browser keeps it until the log-in. */
-const KEY = 'tidings-entry-address'
+const ADDRESS = 'tidings-entry-address'
+const NEXT = 'tidings-entry-next'
+
+/** What is kept of the pages that a person may want: those of the talk. The others, such as an invitation, have tokens. */
+const HAS_NO_TOKEN = /^\/(o|threads|settings)(\/|$)/
 
 let typed = ''
 
 /** @returns {string} */
 export function rememberedAddress() {
   try {
-    return typed || localStorage.getItem(KEY) || ''
+    return typed || localStorage.getItem(ADDRESS) || ''
   } catch {
     return typed
   }
@@ -16,26 +20,49 @@ export function rememberedAddress() {
 
 /**
  * @param {string} address
- * @param {{ forMail?: boolean }} [options] `forMail`: a mail is on its way, whose link opens another tab.
+ * @param {{ forMail?: boolean, next?: string | null }} [options] `forMail`: a mail is on its way, whose link opens another tab, and
+ *   `next` is what the person wanted to open.
  */
-export function rememberAddress(address, { forMail = false } = {}) {
+export function rememberAddress(address, { forMail = false, next } = {}) {
   typed = address
   if (!forMail) return
   try {
-    localStorage.setItem(KEY, address)
+    localStorage.setItem(ADDRESS, address)
+    if (HAS_NO_TOKEN.test(ownPath(next))) localStorage.setItem(NEXT, ownPath(next))
+    else localStorage.removeItem(NEXT)
   } catch {
     // A browser that keeps nothing: the person types it again.
+  }
+}
+
+/**
+ * What the person wanted to open who asked for a mail.
+ *
+ * @param {string} [address] Theirs, if it is known.
+ */
+export function rememberedNext(address) {
+  try {
+    return address && !isSameAddress(address, localStorage.getItem(ADDRESS)) ? null : localStorage.getItem(NEXT)
+  } catch {
+    return null
   }
 }
 
 export function forgetAddress() {
   typed = ''
   try {
-    localStorage.removeItem(KEY)
+    localStorage.removeItem(ADDRESS)
+    localStorage.removeItem(NEXT)
   } catch {
     // Nothing was kept.
   }
 }
+
+/**
+ * @param {string | null | undefined} one
+ * @param {string | null | undefined} other
+ */
+export const isSameAddress = (one, other) => one?.toLowerCase() === other?.toLowerCase()
 
 /**
  * The address that a person wanted, if it is a path of this server and none of the ways in; otherwise the talk.
@@ -55,6 +82,6 @@ export function ownPath(next) {
  * The address of one of these pages, with the one that the person wanted.
  *
  * @param {string} path
- * @param {string | null} next
+ * @param {string | null | undefined} next
  */
 export const withNext = (path, next) => (ownPath(next) === '/' ? path : `${path}?next=${encodeURIComponent(ownPath(next))}`)

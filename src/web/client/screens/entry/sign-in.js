@@ -39,12 +39,12 @@ export function signIn(way) {
   return card({ title: t('entry.sign_in_title') },
     provider(way, next),
     entrance,
-    () => refused.value === 'email_unverified' && verificationAgain(way),
+    () => refused.value === 'email_unverified' && verificationAgain(way, entrance),
     () => refused.value === 'too_many_passwords' && features.login.magic_link
       && h('p', { class: 'notice' }, t('entry.too_many_passwords'), ' ', to(withNext('/sign-in/mail', next), t('entry.by_mail'))),
     below(
       features.login.magic_link && to(withNext('/sign-in/mail', next), t('entry.by_mail')),
-      to('/forgotten-password', t('entry.forgotten')),
+      to(withNext('/forgotten-password', next), t('entry.forgotten')),
       features.registration === 'open' && to(withNext('/sign-up', next), t('entry.sign_up')),
       features.registration === 'invited' && h('span', { class: 'quiet' }, t('entry.invited_only'))))
 }

@@ -10,6 +10,7 @@ import { below, card, mainLink, to } from './frame.js'
 import { rememberAddress, withNext } from './memory.js'
 import { isRefused, logIn } from './session.js'
 import { provider } from './sign-in.js'
+import { waitForVerification } from './tabs.js'
 
 /** @typedef {import('./entry.js').Way} Way */
 
@@ -29,7 +30,7 @@ export function signUp(way) {
       button: t('entry.sign_up_button'),
       submit: async values => {
         const account = accountOf(values)
-        rememberAddress(account.email, { forMail: true })
+        rememberAddress(account.email, { forMail: true, next })
         await requests.register(account)
         if (features.requires_verified_email) unverified.value = account
         else {
@@ -41,7 +42,7 @@ export function signUp(way) {
     below(to(withNext('/sign-in', next), t('entry.has_account'))))
   return () => {
     const account = unverified.value
-    return untracked(() => (account ? verifyFirst(way, account, () => arrive(next)) : question()))
+    return untracked(() => (account ? verifyFirst(way, account, { goOn: () => arrive(next), next }) : question()))
   }
 }
 
@@ -53,14 +54,16 @@ export const accountOf = values => ({
 })
 
 /**
- * The mail has a link; once it was opened, wherever that is, this page goes on.
+ * The mail has a link; once it was opened, wherever that is, this page goes on. In this browser it does so by itself.
  *
  * @param {Way} way
  * @param {Account} account Stays in memory, so that the person need not type it again.
- * @param {() => Promise<unknown>} goOn
+ * @param {{ goOn: () => Promise<unknown>, next?: string | null }} then
  */
-export function verifyFirst({ requests }, account, goOn) {
+export function verifyFirst(way, account, then) {
+  const { requests } = way
   const isTooEarly = signal(false)
+  waitForVerification(way, () => account, then)
   return card({ title: t('entry.mailed_title'), lead: rich('entry.verify_mailed', { address: h('bdi', null, account.email) }) },
     form({
       children: [],
@@ -72,7 +75,7 @@ export function verifyFirst({ requests }, account, goOn) {
           isTooEarly.value = isRefused(error, 'email_unverified')
           throw error
         }
-        await goOn()
+        await then.goOn()
       },
     }),
     () => isTooEarly.value && below(form({

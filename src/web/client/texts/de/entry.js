@@ -56,6 +56,7 @@ export default {
   verify_title: 'Ist das deine E-Mail-Adresse?',
   verify_lead: 'Melde dich mit dem Konto an, das du angelegt hast; damit ist die Adresse bestätigt. Hast du hier kein Konto angelegt, schließ diese Seite.',
   verify_as: 'Du bist als {name} angemeldet. Bestätige, dass {address} dir gehört.',
+  verify_waiting: 'Bestätige, dass {address} dir gehört.',
   verify_button: 'Adresse bestätigen',
   not_me: 'Anderes Konto',
   verify_over: 'Vielleicht ist deine Adresse schon bestätigt: Versuche, dich anzumelden.',

@@ -56,6 +56,7 @@ export default {
   verify_title: 'Is this your e-mail address?',
   verify_lead: 'Sign in with the account that you created to confirm the address. If you created no account here, close this page.',
   verify_as: 'You are signed in as {name}. Confirm that {address} is yours.',
+  verify_waiting: 'Confirm that {address} is yours.',
   verify_button: 'Confirm the address',
   not_me: 'Another account',
   verify_over: 'Perhaps your address is already confirmed: try to sign in.',

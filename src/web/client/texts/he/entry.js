@@ -56,6 +56,7 @@ export default {
   verify_title: 'האם זו כתובת הדוא״ל שלכם?',
   verify_lead: 'היכנסו לחשבון שיצרתם, והכתובת תאושר. אם לא יצרתם כאן חשבון, סגרו את הדף.',
   verify_as: 'אתם מחוברים בשם {name}. אשרו ש־{address} היא שלכם.',
+  verify_waiting: 'אשרו ש־{address} היא שלכם.',
   verify_button: 'אישור הכתובת',
   not_me: 'חשבון אחר',
   verify_over: 'אולי הכתובת שלכם כבר אושרה: נסו להיכנס.',
