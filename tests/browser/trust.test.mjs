@@ -1,7 +1,7 @@
 // Nothing looks as if it were somebody else's, and nobody finds what the person before them left on a shared device.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, WIDE, fill, launch, press } from './lib/browser.mjs'
+import { BROWSERS, WIDE, fill, launch, press, sees } from './lib/browser.mjs'
 import { PASSWORD, account, organisation, start, until } from './lib/server.mjs'
 
 const timeout = 120_000
@@ -78,6 +78,55 @@ for (const kind of BROWSERS) {
     // The talk of the next user opens where it begins, not where Ada left it.
     await signIn(page, server, grace)
     await page.waitForFunction(id => location.pathname.endsWith(id), { polling: 50 }, general.id)
+    assert.deepEqual(problems, [])
+  })
+}
+
+for (const kind of BROWSERS) {
+  test(`${kind}: who signs out on the page of an invitation or of a join link leaves no talk on the device`, { timeout }, async t => {
+    const server = await start(t)
+    const [ada, grace] = [await account(server, 'ada'), await account(server, 'grace')]
+    const { id, general } = await organisation(ada, [grace])
+    await ada.call('POST', `/channels/${general.id}/messages`, { content: 'Between us' })
+    const { token: link } = await ada.call('POST', `/organisations/${id}/join-links`, {})
+    const { invitations: [{ invite_token: invitation }] } = await ada.call('POST', '/invite', { org_id: id, emails: ['tove@example.org'] })
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor(WIDE)
+    const talk = () => page.evaluate(user => new Promise(resolve => {
+      indexedDB.open(`tidings-kept-${user}`).onsuccess = ({ target: { result: database } }) => {
+        database.transaction('records').objectStore('records').count().onsuccess = ({ target }) => {
+          database.close()
+          resolve(target.result)
+        }
+      }
+    }), grace.id)
+    for (const address of [`/join?org_id=${id}&token=${link}`, `/accept_org_invitation?org_id=${id}&invitation_token=${invitation}`]) {
+      await signIn(page, server, grace)
+      await until('the talk is kept', async () => await talk() > 1)
+      await page.goto(server.url + address)
+      await page.waitForSelector('.entry-facts')
+      await page.evaluate(() => document.querySelector('details')?.setAttribute('open', ''))
+      await press(page, 'Sign out')
+      await page.waitForSelector('input[name=email]')
+      assert.equal(await talk(), 0, address)
+    }
+    assert.deepEqual(problems, [])
+  })
+
+  test(`${kind}: the link of a mail says whose session it ends, and as whom one is signed in after`, { timeout }, async t => {
+    const server = await start(t)
+    const [ada, eve] = [await account(server, 'ada', { first_name: 'Ada', last_name: 'King' }), await account(server, 'eve', { first_name: 'Eve', last_name: 'Moss' })]
+    await organisation(ada, [eve])
+    await server.call('POST', '/auth/magic-link', { body: { email: eve.email } })
+    const mailed = () => server.output().match(/\/auth\/login\/magic-link\?token=[\w-]+/)?.[0]
+    await until('the mail', async () => mailed())
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor(WIDE)
+    await signIn(page, server, ada)
+    await page.goto(server.url + mailed())
+    await sees(page, 'You are signed in as Ada King (ada@example.org). This link signs you out')
+    await press(page, 'Sign in')
+    await sees(page, 'You are signed in as Eve Moss (eve@example.org).')
     assert.deepEqual(problems, [])
   })
 }

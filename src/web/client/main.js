@@ -15,7 +15,6 @@ import { lifelong } from './screens/life.js'
 import { chosenLanguage, followPreferences } from './screens/settings/preferences.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
-const FORGETS_WITHIN_MS = 1_000
 const LOADING_AFTER_MS = 500
 
 /** The store of whoever is signed in. @type {import('./base/signal.js').Signal<import('./store/index.js').Store | null>} */
@@ -137,8 +136,8 @@ async function entryScreen() {
 async function signedIn(next = '/') {
   store.peek()?.close()
   life.end()
-  // What was kept may be older than what has just been joined. A storage that doesn't answer keeps nobody out.
-  await Promise.race([forgetLastVisit().catch(() => {}), new Promise(resolve => setTimeout(resolve, FORGETS_WITHIN_MS))])
+  // What was kept may be older than what has just been joined.
+  await forgetLastVisit()
   store.value = null
   shown = ''
   go(next, { replace: true })

@@ -21,6 +21,7 @@ import { createPeople } from './people.js'
 import { createRecorder } from './positions.js'
 import { createReading } from './reading.js'
 import { endOf, socketUrl } from './session.js'
+import { soon } from './storage.js'
 import { createStreams } from './streams.js'
 import { createThreads } from './threads.js'
 
@@ -260,8 +261,10 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   }
 }
 
-/** For the screens that sign somebody in: what the last visit left may be another person's. */
-export const forgetLastVisit = (storage = databaseStorage()) => forgetVisit(storage)
+/**
+ * For the screens that sign somebody in or out: what visits have left may be another person's. A storage that doesn't answer holds nobody up.
+ */
+export const forgetLastVisit = (storage = databaseStorage()) => soon(forgetVisit(storage).then(() => null, () => null))
 
 /** @typedef {ReturnType<typeof openStore>} Store */
 /** @typedef {import('./talk.js').Talk} Talk */

@@ -8,7 +8,7 @@ import { email, names, newPassword, password, secret, value } from './fields.js'
 import { below, card, later, to } from './frame.js'
 import { checked, over } from './link.js'
 import { rememberAddress, withNext } from './memory.js'
-import { isRefused, logIn, nameOf, whoIsHere } from './session.js'
+import { isRefused, logIn, logOut, nameOf, whoIsHere } from './session.js'
 
 /**
  * @typedef {import('./entry.js').Way} Way
@@ -103,12 +103,12 @@ const asSomebodyElse = (way, preview, user) => invited(preview,
   h('p', { class: 'notice' }, rich('entry.invitation_other', { invited: h('bdi', null, preview.user_email), address: h('bdi', null, user.email) })),
   signOut(way))
 
-/** Ends the session of this browser, and shows the page again. @param {Way} way */
+/** Ends the session of this browser, and shows the page again. It is for join links, too. @param {Way} way */
 export const signOut = ({ requests, go }) => form({
   children: [],
   button: t('entry.sign_out'),
   submit: async () => {
-    await requests.logOut()
+    await logOut(requests)
     go(location.pathname + location.search, { replace: true })
   },
 })

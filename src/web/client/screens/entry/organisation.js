@@ -6,7 +6,7 @@ import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
 import { organisationName, value } from './fields.js'
 import { below, card, later, mainLink, to } from './frame.js'
-import { nameOf, whoIsHere } from './session.js'
+import { logOut, nameOf, whoIsHere } from './session.js'
 
 /**
  * @typedef {import('./entry.js').Way} Way
@@ -31,7 +31,7 @@ function asUser({ requests, arrive, go }, user) {
     else found.value = t('entry.first_none')
   }
   const leave = async () => {
-    await requests.logOut()
+    await logOut(requests)
     go('/sign-in')
   }
   const make = () => form({

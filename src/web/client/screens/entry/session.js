@@ -1,6 +1,7 @@
 // Sessions by cookie: who this browser is signed in as, and signing in.
 
 import { Refusal } from '../../net/request.js'
+import { forgetLastVisit } from '../../store/index.js'
 import { rememberAddress } from './memory.js'
 
 /**
@@ -39,6 +40,12 @@ export async function logIn(requests, email, password) {
   rememberAddress(email)
   const { data } = await requests.logIn({ email, password, cookie: true })
   return data.user
+}
+
+/** Ends this browser's session. The talk that it has kept goes with it. @param {Requests} requests */
+export async function logOut(requests) {
+  await requests.logOut()
+  await forgetLastVisit()
 }
 
 /** What to call somebody. @param {User} user */
