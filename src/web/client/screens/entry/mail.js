@@ -6,10 +6,10 @@ import { h } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
 import { say } from '../../view/toast.js'
 import { email, value } from './fields.js'
-import { below, card, mainLink, to } from './frame.js'
+import { below, card, later, mainLink, to } from './frame.js'
 import { checked } from './link.js'
 import { rememberAddress, withNext } from './memory.js'
-import { isRefused, whoIsHere } from './session.js'
+import { isRefused, nameOf, whoIsHere } from './session.js'
 import { wanted, waitForMail } from './tabs.js'
 
 /** @typedef {import('./entry.js').Way} Way */
@@ -72,13 +72,17 @@ function code(way, { address, request }, again) {
 /** What stands where a mail would have to be sent, on a server that sends none. */
 export const noMail = () => card({ title: t('entry.no_mail_title'), lead: t('entry.no_mail') }, mainLink('/sign-in', t('entry.sign_in')))
 
-/** The page that the link in the mail leads to. @param {Way} way */
-export const magicLink = way => checked(way, 'magic_link', token => card({ title: t('entry.magic_title'), lead: t('entry.magic_lead') },
+/** The page that the link in the mail leads to. Whose link it is, nobody knows before it is used. @param {Way} way */
+export const magicLink = way => checked(way, 'magic_link', token => later(() => whoIsHere(way.requests), here => card({
+  title: t('entry.magic_title'), lead: t('entry.magic_lead'),
+},
+  here && h('p', { class: 'notice' }, rich('entry.magic_other', { name: h('bdi', null, nameOf(here)), address: h('bdi', null, here.email) })),
   form({
     children: [],
     button: t('entry.sign_in'),
     submit: async () => {
       const { data } = await way.requests.logInByMagicLink({ token, cookie: true })
       await way.arrive(await wanted(data.user.email))
+      say(t('entry.signed_in_as', { name: nameOf(data.user), address: data.user.email }))
     },
-  })))
+  }))))

@@ -40,6 +40,8 @@ export default {
   code_void: 'Dieser Code gilt nicht mehr. Lass dir noch eine E-Mail schicken.',
   magic_title: 'Anmelden',
   magic_lead: 'Du hast den Link aus unserer E-Mail geöffnet. Mach weiter, um dich in diesem Browser anzumelden.',
+  magic_other: 'Du bist als {name} ({address}) angemeldet. Dieser Link meldet dich ab, und als die Person an, die die E-Mail bekommen hat.',
+  signed_in_as: 'Du bist als {name} ({address}) angemeldet.',
   no_mail_title: 'Dieser Server verschickt keine E-Mails',
   no_mail: 'Frag die Person, die ihn betreibt: Sie kann dir einen Link für ein neues Passwort geben.',
   mailed_title: 'Sieh in deinem Postfach nach',

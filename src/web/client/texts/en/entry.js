@@ -40,6 +40,8 @@ export default {
   code_void: 'This code doesn’t work any more. Send yourself another e-mail.',
   magic_title: 'Sign in',
   magic_lead: 'You opened the link in our e-mail. Continue to sign in with this browser.',
+  magic_other: 'You are signed in as {name} ({address}). This link signs you out, and in as whoever got the e-mail.',
+  signed_in_as: 'You are signed in as {name} ({address}).',
   no_mail_title: 'This server doesn’t send e-mails',
   no_mail: 'Ask the person who runs it: they can give you a link to set a new password.',
   mailed_title: 'Check your e-mail',
