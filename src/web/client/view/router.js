@@ -41,6 +41,9 @@ export function go(address, { replace = false } = {}) {
 /** Addresses that other pages answer: the documentation, the API and what the server itself shows. */
 const ELSEWHERE = /^\/(docs|api|health|client|connection|auth\/oidc)(\/|$)/
 
+/** @param {string} path */
+export const isElsewhere = path => ELSEWHERE.test(path)
+
 /** Follows links of our own without loading the page again. Called once. */
 export function followLinks() {
   addEventListener('popstate', () => { route.value = read() })
@@ -49,7 +52,7 @@ export function followLinks() {
     const link = event.target instanceof Element ? event.target.closest('a') : null
     if (!link || link.target || link.hasAttribute('download') || !link.href) return
     const address = new URL(link.href)
-    if (address.origin !== location.origin || ELSEWHERE.test(address.pathname)) return
+    if (address.origin !== location.origin || isElsewhere(address.pathname)) return
     event.preventDefault()
     go(address.pathname + address.search)
   })

@@ -1,8 +1,13 @@
 // What the ways in remember from one page to the next: the e-mail address that a person typed, and the page that they wanted to open.
-// The link in a mail opens another tab, so the browser keeps both from then until the log-in.
+// The link in a mail opens another tab, so the browser keeps both from then until the log-in, for an hour at most.
+
+import { isElsewhere } from '../../view/router.js'
 
 const ADDRESS = 'tidings-entry-address'
 const NEXT = 'tidings-entry-next'
+const SINCE = 'tidings-entry-since'
+/** No link in a mail that people wait for works for longer. */
+const KEPT_FOR_MS = 3_600_000
 
 /** What is kept of the pages that a person may want: those of the talk. The others, such as an invitation, have tokens. */
 const HAS_NO_TOKEN = /^\/(o|threads|settings)(\/|$)/
@@ -12,7 +17,7 @@ let typed = ''
 /** @returns {string} */
 export function rememberedAddress() {
   try {
-    return typed || localStorage.getItem(ADDRESS) || ''
+    return typed || kept(ADDRESS) || ''
   } catch {
     return typed
   }
@@ -27,6 +32,7 @@ export function rememberAddress(address, { forMail = false, next } = {}) {
   typed = address
   if (!forMail) return
   try {
+    localStorage.setItem(SINCE, String(Date.now()))
     localStorage.setItem(ADDRESS, address)
     if (HAS_NO_TOKEN.test(ownPath(next))) localStorage.setItem(NEXT, ownPath(next))
     else localStorage.removeItem(NEXT)
@@ -42,17 +48,23 @@ export function rememberAddress(address, { forMail = false, next } = {}) {
  */
 export function rememberedNext(address) {
   try {
-    return address && !isSameAddress(address, localStorage.getItem(ADDRESS)) ? null : localStorage.getItem(NEXT)
+    return address && !isSameAddress(address, kept(ADDRESS)) ? null : kept(NEXT)
   } catch {
     return null
   }
 }
 
+/** What the browser has kept of it. After an hour nobody waits for the mail any more, and whoever comes then may be another. @param {string} name */
+function kept(name) {
+  const age = Date.now() - Number(localStorage.getItem(SINCE))
+  if (age < 0 || age > KEPT_FOR_MS) for (const each of [ADDRESS, NEXT, SINCE]) localStorage.removeItem(each)
+  return localStorage.getItem(name)
+}
+
 export function forgetAddress() {
   typed = ''
   try {
-    localStorage.removeItem(ADDRESS)
-    localStorage.removeItem(NEXT)
+    for (const each of [ADDRESS, NEXT, SINCE]) localStorage.removeItem(each)
   } catch {
     // Nothing was kept.
   }
@@ -65,7 +77,7 @@ export function forgetAddress() {
 export const isSameAddress = (one, other) => one?.toLowerCase() === other?.toLowerCase()
 
 /**
- * The address that a person wanted, if it is a path of this server and none of the ways in; otherwise the talk.
+ * The address that a person wanted, if it is a page of the client and none of the ways in; otherwise the talk.
  *
  * @param {string | null | undefined} next
  * @returns {string}
@@ -73,9 +85,10 @@ export const isSameAddress = (one, other) => one?.toLowerCase() === other?.toLow
 export function ownPath(next) {
   // Browsers drop control characters from an address and read `\` as `/`, so `/\t/elsewhere` would lead elsewhere.
   if (!next || !/^\/(?![/\\])[^\\\u0000-\u0020]*$/.test(next)) return '/'
-  const address = new URL(next, location.origin)
-  if (address.origin !== location.origin || /^\/(sign-in|sign-up|forgotten-password|auth)(\/|$)/.test(address.pathname)) return '/'
-  return address.pathname + address.search + address.hash
+  const { origin, pathname, search, hash } = new URL(next, location.origin)
+  // `/.//elsewhere` is a path of this server, but what becomes of it is another's address.
+  const isPage = !pathname.startsWith('//') && !isElsewhere(pathname) && !/^\/(sign-in|sign-up|forgotten-password|auth)(\/|$)/.test(pathname)
+  return origin === location.origin && isPage ? pathname + search + hash : '/'
 }
 
 /**
