@@ -87,7 +87,7 @@ for (const kind of BROWSERS) {
   })
 
   test(`${kind}: what is read keeps its place, and the end is followed`, { timeout }, async t => {
-    const { grace, channel, ids, page, talk } = await posted(t, kind, 60)
+    const { grace, channel, ids, page, talk, unread } = await posted(t, kind, 60)
     const post = content => grace.call('POST', `/channels/${channel}/messages`, { content })
     const end = () => page.evaluate(() => {
       const { scrollHeight, scrollTop, clientHeight } = document.querySelector('.main .talk')
@@ -96,6 +96,18 @@ for (const kind of BROWSERS) {
     await page.goto(talk)
     await page.waitForSelector('.jump')
     await page.click('.jump')
+    await until('all are read', async () => (await unread()) === 0)
+    // Opened anew where nothing is unread, it stands at the end.
+    await page.goto(talk)
+    await page.waitForSelector('.main .row')
+    await rest(500)
+    assert.ok(await end() < 1, `${await end()} px from the end of a new page`)
+    await page.click('.side a[href$="/threads"]')
+    await page.waitForFunction(() => !document.querySelector('.main .talk'), { polling: 50 })
+    await page.goBack()
+    await page.waitForSelector('.main .row')
+    await rest(500)
+    assert.ok(await end() < 1, `${await end()} px from the end of a talk that was there`)
     await page.waitForFunction(id => document.querySelector(`[data-id="${id}"]`), { polling: 50 }, ids[59])
     await Promise.all(Array.from({ length: 20 }, (_, n) => post(`At once, ${n}`)))
     await page.waitForFunction(() => document.querySelectorAll('.main .row').length >= 80, { polling: 50 })

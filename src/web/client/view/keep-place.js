@@ -6,11 +6,11 @@ import { onEnd } from '../base/signal.js'
 const NEAR = 8
 
 /**
- * Takes over the scrolling of an element with one child, whose own children are the rows. Rows and their heights may change at any
- * time: they are put in their place at once, so that none is seen moving, and no scroll event finds them elsewhere.
+ * Takes over the scrolling of an element. Rows, and what stands above and below them, may change at any time: the rows are put in
+ * their place at once, so that none is seen moving, and no scroll event finds them elsewhere.
  *
  * @param {HTMLElement} scroller
- * @param {HTMLElement} content
+ * @param {HTMLElement} content Its children are the rows.
  * @param {object} options
  * @param {() => boolean} options.isWhole Whether nothing follows the last row that is there. Otherwise its end is not the end.
  * @param {() => void} options.moved Called when other rows may be seen than before.
@@ -48,7 +48,7 @@ export function keepPlace(scroller, content, { isWhole, moved }) {
   sizes.observe(content)
   sizes.observe(scroller)
   const changes = new MutationObserver(restore)
-  changes.observe(content, { childList: true, subtree: true, characterData: true })
+  changes.observe(scroller, { childList: true, subtree: true, characterData: true })
   onEnd(() => {
     sizes.disconnect()
     changes.disconnect()
