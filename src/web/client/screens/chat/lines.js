@@ -12,6 +12,9 @@ import { isSameDay } from '../../text/dates.js'
 
 const TOGETHER_MS = 5 * 60_000
 
+/** The line that each message had last. The same one again tells its row nothing. @type {WeakMap<Message, Line & { kind: 'message' }>} */
+const known = new WeakMap()
+
 /**
  * @param {readonly Message[]} messages
  * @param {readonly Pending[]} pending Own posts that were not answered yet: they stay below all others.
@@ -30,10 +33,24 @@ export function lines(messages, pending, firstNew, me) {
     if (isNewDay) all.push({ key: `day ${message.created_at.slice(0, 10)} ${message.id}`, kind: 'day', at: message.created_at })
     const isNew = message.id === firstNew
     if (isNew) all.push({ key: 'new', kind: 'new' })
-    all.push({ key: message.id, kind: 'message', message, isFirst: isNewDay || isNew || !belongs(before, message), pending: waiting.get(message.id) ?? null })
+    all.push(lineOf(message, isNewDay || isNew || !belongs(before, message), waiting.get(message.id) ?? null))
     before = message
   }
   return all
+}
+
+/**
+ * @param {Message} message
+ * @param {boolean} isFirst
+ * @param {Pending | null} pending
+ */
+function lineOf(message, isFirst, pending) {
+  const last = known.get(message)
+  if (last && last.isFirst === isFirst && last.pending === pending) return last
+  /** @type {Line & { kind: 'message' }} */
+  const line = { key: message.id, kind: 'message', message, isFirst, pending }
+  known.set(message, line)
+  return line
 }
 
 /**
