@@ -162,9 +162,12 @@ export function when(condition, make, otherwise = () => null) {
  */
 export function mount(container, make) {
   const whole = new Owner()
-  const fragment = document.createDocumentFragment()
-  whole.run(() => append(fragment, [make()]))
-  container.replaceChildren(fragment)
+  // No variable of this function may hold the nodes: what ends them would hold them, too.
+  container.replaceChildren(whole.run(() => {
+    const nodes = document.createDocumentFragment()
+    append(nodes, [make()])
+    return nodes
+  }))
   return () => {
     whole.end()
     container.replaceChildren()
