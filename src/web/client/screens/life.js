@@ -11,6 +11,8 @@ import { followTitle } from './title.js'
 /** @typedef {import('../store/index.js').Store} Store */
 
 const REST_AFTER_MS = 3_000
+/** Tabs ask a server that came back for its build later than for what people wait for, and not all at once. */
+const BUILD_WITHIN_MS = 2_000
 const OWN_BUILD = new URL(import.meta.url).pathname.split('/')[2]
 
 /** Whether anybody has used this page. */
@@ -37,10 +39,11 @@ export function lifelong(store, beginAnew) {
     const build = store.build?.value
     if (build && build !== OWN_BUILD) renew(store)
   })
+  const look = () => newestFiles().then(list => { if (list) store.build.value = list.build })
   // A server that comes back may have another build.
   effect(() => {
     if (store.connection.value.state !== 'live') return
-    if (wasLive) void newestFiles().then(list => { if (list && store.build) store.build.value = list.build })
+    if (wasLive) setTimeout(look, REST_AFTER_MS + Math.random() * BUILD_WITHIN_MS)
     wasLive = true
   })
   const wake = () => {
