@@ -25,6 +25,7 @@ async function enter(page, { url }, { email, password }, address) {
   })
   const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
   await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
+  await page.bringToFront() // a tab that nobody looks at does nothing
   await page.goto(address)
   await composer(page)
 }
@@ -102,6 +103,18 @@ for (const kind of BROWSERS) {
       await choose(hers, 'Never mind', 'Delete')
       await press(hers, 'Delete')
       await misses(theirs, 'Never mind')
+    })
+
+    await t.test('menus are accessible', async () => {
+      await hers.bringToFront()
+      const row = await hers.waitForSelector('.main .row')
+      await row.hover()
+      for (const opener of [await row.$('.tools button:last-child'), await hers.$('.bar [aria-haspopup=menu]'), await hers.$('.side .org')]) {
+        await opener.click()
+        await hers.waitForSelector('.menu')
+        await accessible(hers, 'a menu')
+        await hers.keyboard.press('Escape')
+      }
     })
 
     await t.test('a reaction and a pin', async () => {

@@ -62,8 +62,8 @@ export function openMenu(anchor, items, { label, head } = {}) {
     event.stopPropagation()
   })
   closeOpen = leave
-  // A menu in a dialog has to stand in it: what is outside of a modal dialog can't be reached.
-  const around = anchor.closest('dialog') ?? document.body
+  // What is outside of a modal dialog can't be reached, and who jumps from landmark to landmark misses what is outside of all.
+  const around = anchor.closest('dialog, main, nav, [role="main"], [role="navigation"], [role="complementary"]') ?? document.body
   around.append(menu)
   place(menu, anchor)
   tell(anchor, true)
