@@ -30,6 +30,7 @@ const signIn = (page, { email }) => page.evaluate(async (email, password) => {
 }, email, PASSWORD)
 
 async function enter(page, { way, talk, channel, ada }, person = ada) {
+  await page.bringToFront() // a tab that nobody looks at does nothing
   await page.goto(`${way.url}/features`)
   await signIn(page, person)
   await page.goto(`${talk}/${channel}`)

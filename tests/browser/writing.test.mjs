@@ -20,6 +20,7 @@ async function world(t) {
 
 /** Signs somebody in with the page's browser, and opens an address. */
 async function enter(page, { server }, { email }, address) {
+  await page.bringToFront() // a tab that nobody looks at does nothing
   await page.goto(`${server.url}/features`)
   await page.evaluate((email, password) => fetch('/api/v1/auth/login', {
     method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' }, body: JSON.stringify({ email, password, cookie: true }),
