@@ -3,14 +3,12 @@
 import { computed, onEnd } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
-import { icon } from '../../view/icons.js'
-import { go } from '../../view/router.js'
-import { address, listAddress, place } from '../addresses.js'
+import { place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
+import { bar } from './bar.js'
 import { composerOrReason } from './composer.js'
 import { connectionLine } from './connection-line.js'
 import { messageList } from './message-list.js'
-import { mark } from './sidebar.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 
@@ -57,33 +55,3 @@ export function conversation(store, id) {
 export const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
   h('p', null, () => t(talk.state.value === 'failed' ? 'talk.failedToLoad' : talk.thread ? 'talk.deleted' : 'talk.gone')),
   when(() => talk.state.value === 'failed', () => h('button', { type: 'button', class: 'button', onclick: talk.retry }, t('common.retry'))))
-
-/** @param {Store} store @param {string} channel An id, or `threads`: beside it the search opens. */
-export const searchButton = (store, channel) => h('button', {
-  type: 'button', class: 'icon-button', 'aria-label': t('common.search'), title: t('common.search'),
-  onclick: () => go(`${address(store, { channel })}?search=`),
-}, icon('search'))
-
-/**
- * @param {Store} store
- * @param {string} id
- * @param {import('../../base/signal.js').Computed<import('../../store/index.js').Channel | null>} channel
- */
-function bar(store, id, channel) {
-  const pane = (/** @type {string} */ name) => place().pane === name ? address(store, { channel: id }) : `${address(store, { channel: id })}?pane=${name}`
-  return h('header', { class: 'bar' },
-    h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
-    h('h1', null, () => channel.value && mark(channel.value), h('bdi', null, () => channel.value?.title ?? '')),
-    h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? ''),
-    when(() => channel.value && !channel.value.is_direct, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
-    h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
-    searchButton(store, id),
-    h('button', {
-      type: 'button', class: 'icon-button', 'aria-label': t('talk.channelMenu'), 'aria-haspopup': 'menu',
-      onclick: async (/** @type {Event} */ event) => {
-        const anchor = /** @type {HTMLElement} */ (event.currentTarget)
-        const { openChannelMenu } = await import('./channel-menu.js')
-        openChannelMenu(store, id, anchor)
-      },
-    }, icon('more')))
-}

@@ -12,6 +12,7 @@ import { wording } from '../../view/wording.js'
 import { face, name, nameOf } from '../face.js'
 import { addPeople } from './add-people.js'
 import { attempt } from './deeds.js'
+import { editChannel } from './edit-channel.js'
 import { channelBar, failure, moreButton } from './pane-parts.js'
 import { openPersonMenu } from './person-menu.js'
 
@@ -30,16 +31,26 @@ export function membersPane(store, channel) {
   const people = finding(store, channel)
   const details = signal(/** @type {import('#api').components['schemas']['Channel'] | null} */ (null))
   // Without the owner's name the pane offers what the role allows.
-  store.api.getChannel(channel, { users: 0 }).then(({ data }) => { details.value = data }, () => {})
+  const learn = () => store.api.getChannel(channel, { users: 0 }).then(({ data }) => { details.value = data }, () => {})
+  void learn()
   const isOwner = () => details.value != null && details.value.owner_id === store.me.value?.id
   const rights = () => store.organisation.value?.permissions ?? {}
   const mayAdd = () => rights().can_post_messages && store.channel(channel)
   const mayRemove = () => rights().can_manage_channels || (isOwner() && rights().can_post_messages)
+  const mayEdit = () => details.value && !details.value.is_dm && (rights().can_manage_channels || (isOwner() && rights().can_post_messages))
+  const edit = async () => {
+    const known = details.peek()
+    if (!known) return
+    await editChannel(store, channel, known)
+    await learn()
+  }
   const add = async () => { if (await addPeople(store, channel)) await people.ask() }
   return h('section', { class: 'column', 'aria-label': t('talk.showMembers') },
-    channelBar(store, t('talk.showMembers'), channel),
+    channelBar(store, t('chat.showPeople'), channel),
     h('div', { class: 'pane-body', tabindex: -1 },
-      about(() => store.channel(channel)?.topic ?? details.value?.topic, () => details.value?.description),
+      when(() => details.value && !details.value.is_dm, () => about({
+        topic: () => store.channel(channel)?.topic ?? details.value?.topic, description: () => details.value?.description, mayEdit, edit,
+      })),
       h('div', { class: 'pane-head' },
         h('input', {
           type: 'search', 'aria-label': t('panes.memberSearch'), placeholder: t('panes.memberSearch'),
@@ -60,12 +71,18 @@ export function membersPane(store, channel) {
 /**
  * What a channel is for. On a phone its bar has no room for the topic.
  *
- * @param {() => string | undefined} topic
- * @param {() => string | undefined} description
+ * @param {object} about
+ * @param {() => string | undefined} about.topic
+ * @param {() => string | undefined} about.description
+ * @param {() => unknown} about.mayEdit
+ * @param {() => unknown} about.edit
  */
-const about = (topic, description) => when(() => topic() || description(), () => h('dl', { class: 'about' },
-  when(topic, () => [h('dt', { class: 'quiet small' }, t('panes.topic')), h('dd', { dir: 'auto' }, topic)]),
-  when(description, () => [h('dt', { class: 'quiet small' }, t('panes.description')), h('dd', { dir: 'auto' }, description)])))
+const about = ({ topic, description, mayEdit, edit }) => h('dl', { class: 'about' },
+  h('dt', { class: 'quiet small' }, t('panes.topic')),
+  h('dd', { dir: 'auto' }, when(topic, () => h('span', null, topic), () => when(mayEdit,
+    () => h('button', { type: 'button', class: 'link-button', onclick: edit }, t('panes.addTopic')),
+    () => h('span', { class: 'quiet' }, t('panes.noTopic'))))),
+  when(description, () => [h('dt', { class: 'quiet small' }, t('panes.description')), h('dd', { dir: 'auto' }, description)]))
 
 /** @param {Member} member */
 const personOf = ({ id, username, full_name }) => ({ user_id: id, username, full_name })

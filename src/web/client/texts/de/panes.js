@@ -33,6 +33,8 @@ export default {
   goThere: 'Zur Nachricht',
   // Leute in einem Kanal
   topic: 'Thema',
+  noTopic: 'Noch kein Thema',
+  addTopic: 'Thema hinzufügen',
   description: 'Beschreibung',
   memberCount: { one: '{count} Person', other: '{count} Personen' },
   memberSearch: 'Hier nach Personen suchen',

@@ -33,6 +33,8 @@ export default {
   goThere: 'Go to message',
   // People of a channel
   topic: 'Topic',
+  noTopic: 'No topic yet',
+  addTopic: 'Add a topic',
   description: 'Description',
   memberCount: { one: '{count} person', other: '{count} people' },
   memberSearch: 'Find somebody here',

@@ -33,6 +33,8 @@ export default {
   goThere: 'מעבר להודעה',
   // האנשים בערוץ
   topic: 'נושא',
+  noTopic: 'עדיין אין נושא',
+  addTopic: 'הוספת נושא',
   description: 'תיאור',
   memberCount: { one: 'אדם אחד', other: '{count} אנשים' },
   memberSearch: 'חיפוש אנשים כאן',

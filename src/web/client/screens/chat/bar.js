@@ -1,0 +1,49 @@
+// The bar above a channel: its name, which opens who is in it, and the ways to all else about it.
+
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { go } from '../../view/router.js'
+import { address, listAddress, place } from '../addresses.js'
+import { mark } from './sidebar.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../../store/index.js').Channel} Channel */
+
+/**
+ * @param {Store} store
+ * @param {string} id
+ * @param {import('../../base/signal.js').Computed<Channel | null>} channel
+ */
+export function bar(store, id, channel) {
+  const pane = (/** @type {string} */ name) => place().pane === name ? address(store, { channel: id }) : `${address(store, { channel: id })}?pane=${name}`
+  const hasMembers = () => channel.value && !channel.value.is_direct
+  return h('header', { class: 'bar' },
+    h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
+    h('h1', null,
+      when(hasMembers,
+        () => h('button', { type: 'button', class: 'bar-title', title: t('chat.showPeople'), onclick: () => go(pane('members')) }, name(channel)),
+        () => name(channel)),
+      when(() => channel.value?.is_starred, () => h('span', { class: 'starred', role: 'img', 'aria-label': t('talk.starred'), title: t('talk.starred') }, icon('star', { filled: true })))),
+    h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? ''),
+    when(hasMembers, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
+    h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
+    searchButton(store, id),
+    h('button', {
+      type: 'button', class: 'icon-button', 'aria-label': t('talk.channelMenu'), 'aria-haspopup': 'menu',
+      onclick: async (/** @type {Event} */ event) => {
+        const anchor = /** @type {HTMLElement} */ (event.currentTarget)
+        const { openChannelMenu } = await import('./channel-menu.js')
+        openChannelMenu(store, id, anchor)
+      },
+    }, icon('more')))
+}
+
+/** @param {import('../../base/signal.js').Computed<Channel | null>} channel */
+const name = channel => [() => channel.value && mark(channel.value), h('bdi', null, () => channel.value?.title ?? '')]
+
+/** @param {Store} store @param {string} channel An id, or `threads`: beside it the search opens. */
+export const searchButton = (store, channel) => h('button', {
+  type: 'button', class: 'icon-button', 'aria-label': t('common.search'), title: t('common.search'),
+  onclick: () => go(`${address(store, { channel })}?search=`),
+}, icon('search'))

@@ -1,0 +1,91 @@
+// What people from other team chats look for is where they look: behind names, in the field to go elsewhere, in the person's own menu. In
+// Chromium and Firefox.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSERS, PHONE, WIDE, accessible, arrives, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { account, organisation, start } from './lib/server.mjs'
+
+/** Ada owns the organisation; Grace made a private channel, which is archived, and an open one, which Ada isn't in. */
+async function world(t) {
+  const server = await start(t)
+  const [ada, grace] = await Promise.all([
+    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+    account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+  ])
+  const harbour = await organisation(ada, [grace])
+  const made = async (owner, name, more) => (await owner.call('POST', '/channels', { name, organisation_id: harbour.id, ...more })).id
+  const office = await made(ada, 'harbour-office-of-the-eastern-quay', { userIds: [grace.id] })
+  await grace.call('POST', `/channels/${office}/messages`, { content: 'Who has the key of the pump house?' })
+  const old = await made(grace, 'old-quay', { is_private: true, userIds: [ada.id] })
+  await grace.call('PUT', `/channels/${old}/archive`, { archived: true })
+  const quay = await made(grace, 'quay-five')
+  return { server, ada, grace, harbour, office, old, quay, talk: `${server.url}/o/${harbour.slug}` }
+}
+
+/** Opens an address with the cookies of a new session. */
+async function enter(page, { url }, { email, password }, address) {
+  const response = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
+    body: JSON.stringify({ email, password, cookie: true }),
+  })
+  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
+  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
+  await visit(page, address)
+}
+
+async function visit(page, address) {
+  await page.bringToFront() // a tab that nobody looks at does nothing
+  await page.goto(address)
+}
+
+/** Wide and light, on a phone and dark: no violations, and a picture of each. */
+async function look(page, kind, name) {
+  for (const [view, colours] of [[WIDE, 'light'], [WIDE, 'dark'], [PHONE, 'dark']]) {
+    await page.setViewport(view)
+    await page.waitForFunction(width => innerWidth === width, { polling: 30 }, view.width)
+    await theme(page, kind, colours)
+    await accessible(page, `${name}, ${view.width}, ${colours}`)
+    if (kind === 'chrome') await picture(page, `ways-${name}-${view.width}-${colours}`)
+  }
+  await page.setViewport(WIDE)
+  await page.waitForFunction(width => innerWidth === width, { polling: 30 }, WIDE.width)
+  await theme(page, kind, 'light')
+}
+
+const misses = (page, selector) => page.waitForFunction(selector => !document.querySelector(selector), { polling: 50 }, selector)
+
+for (const kind of BROWSERS) {
+  test(`people find their ways in ${kind}`, { timeout: 120_000 }, async t => {
+    const scene = await world(t)
+    const { server, ada, grace, office, talk } = scene
+    const { visitor } = await launch(t, kind)
+    const [one, other] = [await visitor(), await visitor()]
+    const [hers, theirs] = [one.page, other.page]
+    await enter(hers, server, ada, `${talk}/${office}`)
+    await sees(hers, 'key of the pump house')
+
+    await t.test('the name of a channel opens its people and topic, and a star stands beside it', async () => {
+      await ada.call('POST', `/channels/${office}/star`)
+      await hers.waitForSelector('.bar h1 [aria-label="Starred"]')
+      await (await hers.waitForSelector('.main .bar h1 button')).click()
+      await arrives(hers, /\?pane=members$/)
+      await sees(hers, 'Add a topic')
+      assert.equal(await hers.$eval('.beside h1 .quiet', each => getComputedStyle(each).textOverflow), 'ellipsis')
+      await look(hers, kind, 'members')
+      await press(hers, 'Add a topic')
+      await (await hers.waitForSelector('dialog [name="topic"]')).type('Keys and papers')
+      await press(hers, 'Save')
+      await hers.waitForFunction(() => document.querySelector('.about')?.innerText.includes('Keys and papers'), { polling: 50 })
+    })
+
+    await t.test('who may not edit a channel is offered no topic', async () => {
+      await ada.call('PATCH', `/channels/${office}`, { topic: '' })
+      await enter(theirs, server, grace, `${talk}/${office}?pane=members`)
+      await sees(theirs, 'No topic yet')
+      await misses(theirs, '.about button')
+    })
+
+    assert.deepEqual([...one.problems, ...other.problems], [])
+  })
+}
