@@ -97,7 +97,8 @@ for (const kind of BROWSERS) {
     await page.waitForSelector('.jump')
     await page.click('.jump')
     await until('all are read', async () => (await unread()) === 0)
-    // Opened anew where nothing is unread, it stands at the end.
+    // Opened anew where nothing is unread, it stands at the end. What was read is written down once a second.
+    await rest(1500)
     await page.goto(talk)
     await page.waitForSelector('.main .row')
     await rest(500)
