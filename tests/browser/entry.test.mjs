@@ -37,10 +37,7 @@ async function scene(t, kind, browser, ...flags) {
   const { context, problems, another } = await browser.visitor()
   const step = (name, run) => t.test(name, async () => {
     const page = await another()
-    const open = async (address, tab = page) => {
-      await tab.bringToFront()
-      await tab.goto(new URL(address, server.url).href)
-    }
+    const open = (address, tab = page) => tab.goto(new URL(address, server.url).href)
     await run({ page, another, open, look: (name, tab = page) => look({ page: tab }, kind, name) })
     // The identity provider's own page asks for a font.
     assert.deepEqual(problems.filter(problem => !problem.includes('fonts.googleapis')), [])

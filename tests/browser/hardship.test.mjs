@@ -202,7 +202,7 @@ for (const kind of BROWSERS) {
     await here.server.launch()
     const asked = new Set()
     for (const tab of tabs) tab.on('request', request => { if (request.url().includes('/api/')) asked.add(tab) })
-    await Promise.all(tabs.map(tab => tab.goto(`${here.talk}/${here.channel}`)))
+    await Promise.all(tabs.map(tab => tab.mainFrame().goto(`${here.talk}/${here.channel}`)))
     for (const [at, tab] of tabs.entries()) {
       await tab.bringToFront()
       await shows(tab, ['Still here'])

@@ -56,7 +56,7 @@ for (const kind of BROWSERS) {
       await ada.call('POST', `/channels/${general.id}/messages`, { content: '- אחד\n- two\n\n> English\n\n`code` 1, 2' })
       const { visitor } = await launch(t, kind)
       const { page, problems } = await visitor(view)
-      await page.evaluateOnNewDocument(() => localStorage.setItem('tidings-language', 'he'))
+      await page.evaluateOnNewDocument(() => { if (location.protocol === 'http:') localStorage.setItem('tidings-language', 'he') })
       await page.goto(`${server.url}/sign-in?next=/o/${slug}/${general.id}`)
       await fill(page, 'כתובת דוא״ל', ada.email)
       await fill(page, 'סיסמה', PASSWORD)

@@ -76,6 +76,14 @@ async function watched(kind, context, view, problems, host) {
   if (kind === 'chrome') await page.emulateMediaFeatures([STILL])
   await page.setViewport(view)
   page.setDefaultTimeout(20_000)
+  // A tab that nobody looks at does nothing, and whoever opens an address looks at it. `page.mainFrame().goto` opens one behind another.
+  for (const name of ['goto', 'reload']) {
+    const open = page[name].bind(page)
+    page[name] = async (...input) => {
+      await page.bringToFront()
+      return open(...input)
+    }
+  }
   page.on('pageerror', error => problems.push(`error: ${error.message}`))
   page.on('request', request => {
     const url = new URL(request.url())
