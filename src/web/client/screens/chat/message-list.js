@@ -111,7 +111,8 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
   /** @param {string} id */
   async function show(id) {
     reached = id
-    if (!talk.rows.peek().some(each => each.id === id)) await talk.around(id)
+    // Rows that are loaded already are there before the list stands in the page, where it can scroll.
+    await (talk.rows.peek().some(each => each.id === id) ? null : talk.around(id))
     const row = content.querySelector(`[data-id="${CSS.escape(id)}"]`)
     if (!(row instanceof HTMLElement)) {
       // While the server is away the fetch is tried again, and its page tells this anew.
