@@ -59,7 +59,10 @@ export function completing(store, area, changed, channel) {
     choices.value = all
     chosen.value = Math.max(0, all.findIndex(each => each.word === word))
   })
+  /** @type {Choice | undefined} */
+  let pressed
   const take = (/** @type {Choice | undefined} */ choice) => {
+    pressed = undefined
     const completion = at()
     close()
     if (!completion || !choice) return
@@ -99,10 +102,18 @@ export function completing(store, area, changed, channel) {
       event.stopPropagation()
       return true
     },
-    node: when(() => choices.value.length > 0, () => h('ul', { class: 'choices', id, role: 'listbox', 'aria-label': t('chat.completions') }, () =>
+    node: when(() => choices.value.length > 0, () => h('ul', {
+      class: 'choices', id, role: 'listbox', 'aria-label': t('chat.completions'),
+      // The focus stays in the field. The list stays as well until the finger is lifted: what is behind it would be pressed.
+      onmousedown: (/** @type {Event} */ event) => event.preventDefault(),
+      onpointercancel: () => { pressed = undefined },
+      onclick: () => take(pressed),
+    }, () =>
       choices.value.map((choice, index) => h('li', {
         id: `${id}-${index}`, role: 'option', 'aria-selected': () => String(chosen.value === index),
-        onpointerdown: (/** @type {Event} */ event) => { event.preventDefault(); take(choice) },
+        // What the server finds may come between the two, and put another in its place.
+        onpointerdown: () => { pressed = choice },
+        onclick: () => { pressed ??= choice },
       }, choice.sign, h('span', null, h('bdi', null, choice.title)), h('span', { class: 'quiet small' }, h('bdi', null, choice.beside)))))),
   }
 }
