@@ -86,6 +86,29 @@ for (const kind of BROWSERS) {
       await misses(theirs, '.about button')
     })
 
+    await t.test('words that name nothing lead from the field to go elsewhere to the search', async () => {
+      await visit(hers, `${talk}/${office}`)
+      await sees(hers, 'key of the pump house')
+      await press(hers, 'Go to or search… Ctrl K')
+      await hers.waitForSelector('.switcher input')
+      await hers.keyboard.type('harbour')
+      const titles = () => hers.$$eval('.switcher [role="option"] .title', all => all.map(each => each.innerText))
+      await hers.waitForFunction(() => document.querySelectorAll('.switcher [role="option"]').length === 1, { polling: 50 })
+      assert.deepEqual(await titles(), ['Search messages for “harbour”'])
+      for (const _ of 'harbour') await hers.keyboard.press('Backspace')
+      await hers.keyboard.type('ge')
+      await hers.waitForFunction(() => document.querySelectorAll('.switcher [role="option"]').length > 1, { polling: 50 })
+      assert.equal((await titles()).at(-1), 'Search messages for “ge”')
+      await look(hers, kind, 'switcher')
+      await hers.keyboard.press('Backspace')
+      await hers.keyboard.press('Backspace')
+      // Enter at once: names that are still being looked up are waited for.
+      await hers.keyboard.type('the pump')
+      await hers.keyboard.press('Enter')
+      await arrives(hers, /\?search=the\+pump$/)
+      await sees(hers, '1 message found')
+    })
+
     assert.deepEqual([...one.problems, ...other.problems], [])
   })
 }

@@ -1,28 +1,31 @@
-// Ctrl-K: one field that leads to each channel, person, and the own threads.
+// Ctrl-K: one field that leads to each channel, person, the own threads, and to the search for what was typed.
 
-import { computed, signal } from '../../base/signal.js'
+import { computed, signal, untracked } from '../../base/signal.js'
 import { folded, rank } from '../../text/mentions.js'
 import { number, t } from '../../text/words.js'
 import { openDialog } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
+import { go } from '../../view/router.js'
 import { wording } from '../../view/wording.js'
-import { place } from '../addresses.js'
+import { address, place } from '../addresses.js'
 import { face, nameOf } from '../face.js'
 import { openChannels } from './browse.js'
 import { chooser } from './chooser.js'
-import { directMessage, show } from './opening.js'
+import { directMessage, show, until } from './opening.js'
 import { finding } from './person-picker.js'
 import { mark } from './sidebar.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
-/** @typedef {import('./chooser.js').Option & { open: () => Promise<string> | string }} Place */
+/** @typedef {import('./chooser.js').Option & { open: () => Promise<string> | string }} Place It opens an id, `threads`, or an address. */
 /** @typedef {{ channel: Channel | null, texts: string[] }} Named Null stands for the own threads. */
 
 const MOST_PLACES = 12
 const MOST_OPEN = 4
 const MOST_PEOPLE = 6
+/** The key of the row that leads to the search. */
+const SEARCH = 'search'
 
 let isOpen = false
 
@@ -33,7 +36,8 @@ export async function openSwitcher(store) {
   /** @type {string | undefined} */
   const goal = await openDialog({ title: t('chat.goTo'), className: 'switcher', body: close => switcher(store, close) })
   isOpen = false
-  if (goal) await show(store, goal)
+  if (goal?.startsWith('/')) go(goal)
+  else if (goal) await show(store, goal)
 }
 
 /**
@@ -53,8 +57,26 @@ function switcher(store, close) {
     if (!wanted) return known
     const others = open.rows.value.filter(each => !store.channel(each.id))
     const found = rank(others, wanted, each => [each.name, each.topic, each.description], MOST_OPEN).map(each => asOpen(store, each))
-    return [...known, ...found, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each))]
+    return [...known, ...found, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each)),
+      search(store, wanted)]
   })
+  const isBusy = () => people.isBusy.value || open.isBusy.value
+  const take = async (/** @type {Place} */ option) => {
+    if (isOpening.peek()) return
+    isOpening.value = true
+    try {
+      close(await option.open())
+    } catch (error) {
+      problem.value = wording.explain(error)
+    }
+    isOpening.value = false
+  }
+  /** Enter takes a name that is still being looked up before it takes the search. */
+  const takeFirst = async () => {
+    const typed = query.peek()
+    await until(() => !isBusy())
+    if (query.peek() === typed && input.isConnected) await take(options.peek()[0])
+  }
   const { input, rows } = chooser({
     label: t('chat.goToLabel'),
     options: () => options.value,
@@ -65,31 +87,31 @@ function switcher(store, close) {
       people.look(text.trim())
       open.typed(text.trim())
     },
-    take: async option => {
-      if (isOpening.peek()) return
-      isOpening.value = true
-      try {
-        close(await option.open())
-      } catch (error) {
-        problem.value = wording.explain(error)
-      }
-      isOpening.value = false
-    },
+    take,
     pressed: event => {
       const again = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k'
       if (again) close()
-      return again
+      const isEarly = event.key === 'Enter' && options.peek()[0]?.key === SEARCH && untracked(isBusy)
+      if (isEarly) void takeFirst()
+      return again || isEarly
     },
   })
   input.placeholder = t('chat.goToLabel')
-  const none = () => query.value.trim() && options.value.length === 0 && !people.isBusy.value && !open.isBusy.value ? t('chat.nothingFound') : ''
-  const state = () => isOpening.value ? t('common.waiting') : problem.value || people.problem.value || none()
+  const state = () => isOpening.value ? t('common.waiting') : problem.value || people.problem.value
   return [input, rows, h('p', { class: 'quiet small', role: 'status' }, state)]
 }
 
 /** @returns {Place} */
 const threads = () => ({
   key: 'threads', title: t('talk.myThreads'), sign: () => h('span', { class: 'mark' }, icon('threads')), open: () => 'threads',
+})
+
+/** @param {Store} store @param {string} words @returns {Place} */
+const search = (store, words) => ({
+  key: SEARCH,
+  title: t('chat.searchFor', { words }),
+  sign: () => h('span', { class: 'mark' }, icon('search')),
+  open: () => `${address(store, { channel: place().channel ?? 'threads' })}?${new URLSearchParams({ search: words })}`,
 })
 
 /**

@@ -3,7 +3,7 @@
 /** @type {import('../../text/words.js').Area} */
 export default {
   places: 'Kanäle und Personen',
-  goTo: 'Gehe zu …',
+  goTo: 'Gehe zu oder suche …',
   offline: 'Keine Verbindung. Was du schreibst, wird gesendet, sobald sie wieder da ist.',
   keepsNothing: 'Dieser Browser speichert nichts: Was nicht gesendet ist, geht verloren, wenn du diese Seite schließt.',
   starred: 'Mit Stern',

@@ -3,7 +3,7 @@
 /** @type {import('../../text/words.js').Area} */
 export default {
   places: 'Channels and people',
-  goTo: 'Go to…',
+  goTo: 'Go to or search…',
   offline: 'No connection. What you write is sent when the connection is back.',
   keepsNothing: 'This browser saves nothing for later: what isn’t sent is lost when you close this page.',
   starred: 'Starred',
