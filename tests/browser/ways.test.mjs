@@ -109,6 +109,24 @@ for (const kind of BROWSERS) {
       await sees(hers, '1 message found')
     })
 
+    await t.test('the own name opens what belongs to the person', async () => {
+      await visit(theirs, `${talk}/${office}`)
+      await press(theirs, 'Grace Holm')
+      await theirs.waitForSelector('.menu')
+      assert.deepEqual(await theirs.$$eval('.menu button', all => all.map(each => each.innerText)), ['Profile', 'Appearance and language', 'Sessions', 'Sign out'])
+      await accessible(theirs, 'the own menu')
+      if (kind === 'chrome') await picture(theirs, 'ways-own-menu')
+      await press(theirs, 'Sessions', 'menuitem')
+      await arrives(theirs, /^\/settings\/sessions$/)
+      await sees(theirs, 'this one')
+    })
+
+    await t.test('the settings end with signing out', async () => {
+      await look(theirs, kind, 'settings')
+      await press(theirs, 'Sign out')
+      await arrives(theirs, /^\/sign-in/)
+    })
+
     assert.deepEqual([...one.problems, ...other.problems], [])
   })
 }

@@ -45,8 +45,9 @@ export function sidebar(store, role) {
         type: 'button', class: 'icon-button', 'aria-label': t('talk.writeTo'), onclick: () => import('./direct.js').then(it => it.openDirect(store)),
       }, icon('plus')))),
     h('div', { class: 'me' },
-      () => face(me(store), { tiny: true }),
-      h('span', { class: 'name' }, h('bdi', null, () => nameOf(me(store)))),
+      h('button', { type: 'button', class: 'me-button', 'aria-haspopup': 'menu', onclick: (/** @type {Event} */ event) => ownMenu(store, event) },
+        () => face(me(store), { tiny: true }),
+        h('span', { class: 'name' }, h('bdi', null, () => nameOf(me(store))))),
       h('a', { class: 'icon-button', href: '/settings', 'aria-label': t('talk.settings') }, icon('gear'))))
 }
 
@@ -55,6 +56,17 @@ function me(store) {
   const user = store.me.value
   return user && { user_id: user.user_id, full_name: user.fullname, username: user.username }
 }
+
+/** What belongs to the person, at their name. @param {Store} store @param {Event} event */
+const ownMenu = (store, event) => openMenu(/** @type {HTMLElement} */ (event.currentTarget), [
+  { label: t('talk.profile'), icon: 'person', run: () => go('/settings/profile') },
+  { label: t('talk.appearance'), icon: 'eye', run: () => go('/settings/appearance') },
+  { label: t('talk.sessions'), icon: 'key', run: () => go('/settings/sessions') },
+  leaving(store),
+], { label: nameOf(me(store)) })
+
+/** @param {Store} store */
+const leaving = store => ({ label: t('talk.signOut'), icon: 'door', run: () => import('./sign-out.js').then(it => it.signOut(store)) })
 
 /** @param {Store} store */
 function organisationBar(store) {
@@ -68,7 +80,7 @@ function organisationBar(store) {
     })),
     { label: t('talk.newOrganisation'), icon: 'plus', run: () => go('/new-organisation') },
     { label: t('talk.organisationSettings'), icon: 'gear', run: () => go(`/settings/o/${encodeURIComponent(open()?.organisation_slug ?? '')}`) },
-    { label: t('talk.signOut'), icon: 'door', run: () => import('./sign-out.js').then(it => it.signOut(store)) },
+    leaving(store),
   ])
   const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && each.unread_count > 0)
   return h('div', { class: 'side-head' },

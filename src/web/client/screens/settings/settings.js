@@ -5,6 +5,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { pageTitle } from '../../view/title.js'
 import { language, loadWords, t } from '../../text/words.js'
+import { signOut } from '../chat/sign-out.js'
 import { fetched } from './fetched.js'
 import { part } from './parts.js'
 import { OF_ORGANISATION, OWN } from './register.js'
@@ -77,7 +78,9 @@ const navigation = (store, path) => h('nav', { class: 'settings-nav', 'aria-labe
     h('h2', null, h('bdi', null, () => store.organisation.value?.name)),
     h('ul', null, OF_ORGANISATION.map(each => when(() => each.isFor(store), () =>
       link(() => `/settings/o/${store.organisation.value?.organisation_slug}/${each.name}`, each, path)))),
-  ]))
+  ]),
+  h('ul', { class: 'settings-leave' }, h('li', null, h('button', { type: 'button', class: 'place', onclick: () => signOut(store) },
+    icon('door'), h('span', { class: 'name' }, t('talk.signOut'))))))
 
 /** @param {Store} store */
 const talk = store => {

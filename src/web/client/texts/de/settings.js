@@ -31,7 +31,7 @@ export default {
   emailSendAgain: 'E-Mail noch einmal senden',
   emailSent: 'An {email} gesendet. Sieh auch im Spam-Ordner nach.',
 
-  appearance: 'Darstellung',
+  appearance: 'Darstellung und Sprache',
   appearanceIntro: 'Diese Auswahl gilt nur in diesem Browser.',
   theme: 'Farben',
   themeSystem: 'Wie das System',

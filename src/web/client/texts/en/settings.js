@@ -31,7 +31,7 @@ export default {
   emailSendAgain: 'Send the e-mail again',
   emailSent: 'Sent to {email}. Check your spam folder, too.',
 
-  appearance: 'Appearance',
+  appearance: 'Appearance and language',
   appearanceIntro: 'These choices apply to this browser only.',
   theme: 'Colours',
   themeSystem: 'Same as the system',

@@ -31,7 +31,7 @@ export default {
   emailSendAgain: 'שליחה חוזרת',
   emailSent: 'נשלח אל {email}. בדקו גם בתיקיית הספאם.',
 
-  appearance: 'מראה',
+  appearance: 'מראה ושפה',
   appearanceIntro: 'הבחירות האלה תקפות רק בדפדפן הזה.',
   theme: 'צבעים',
   themeSystem: 'לפי המערכת',
