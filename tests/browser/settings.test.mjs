@@ -128,10 +128,10 @@ for (const kind of BROWSERS) {
       await page.goto(`${server.url}/settings/appearance`)
       await (await page.waitForSelector('input[value="dark"]')).click()
       await (await page.waitForSelector('input[value="de"]')).click()
-      await sees(page, 'Wie der Browser')
+      await sees(page, 'Sprache des Browsers')
       assert.equal(await page.evaluate(() => document.activeElement?.value), 'de', 'the choice keeps the focus')
       await page.reload()
-      await sees(page, 'Wie der Browser')
+      await sees(page, 'Sprache des Browsers')
       assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
       await (await page.waitForSelector('input[value="en"]')).click()
       await sees(page, 'Same as the browser')
@@ -141,7 +141,7 @@ for (const kind of BROWSERS) {
     await t.test('another session ends', async () => {
       const other = await logIn(server, ada.email)
       await page.goto(`${server.url}/settings/sessions`)
-      await sees(page, 'this one')
+      await sees(page, 'this device')
       const before = await page.$$eval('.item', rows => rows.length)
       await press(page, 'End')
       await page.waitForFunction(count => document.querySelectorAll('.item').length === count, { polling: 50 }, before - 1)
@@ -161,7 +161,7 @@ for (const kind of BROWSERS) {
       await sees(page, 'Your other sessions have ended.')
       await assert.rejects(other.call('GET', '/profile'), /401/)
       await page.goto(`${server.url}/settings/sessions`)
-      await sees(page, 'this one')
+      await sees(page, 'this device')
       ada.call = (await logIn(server, ada.email, NEW_PASSWORD)).call
     })
 
@@ -281,7 +281,7 @@ for (const kind of BROWSERS) {
       await page.goto(`${server.url}/settings/sessions`)
       await sees(page, 'The server can’t be reached.')
       await press(page, 'Try again')
-      await sees(page, 'this one')
+      await sees(page, 'this device')
       await page.close()
     })
 

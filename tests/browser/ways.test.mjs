@@ -86,6 +86,15 @@ for (const kind of BROWSERS) {
       await misses(theirs, '.about button')
     })
 
+    await t.test('a talk says where it starts, and with whom', async () => {
+      await sees(hers, 'This is the start of #harbour-office-of-the-eastern-quay.')
+      const { id } = await grace.call('POST', `/organisations/${scene.harbour.id}/dms`, { user_ids: [ada.id] })
+      await grace.call('POST', `/channels/${id}/messages`, { content: 'Have you eaten?' })
+      await visit(hers, `${talk}/${id}`)
+      await sees(hers, 'This is the start of your conversation with Grace Holm.')
+      await misses(hers, '.main h1 button')
+    })
+
     await t.test('words that name nothing lead from the field to go elsewhere to the search', async () => {
       await visit(hers, `${talk}/${office}`)
       await sees(hers, 'key of the pump house')
@@ -118,7 +127,7 @@ for (const kind of BROWSERS) {
       if (kind === 'chrome') await picture(theirs, 'ways-own-menu')
       await press(theirs, 'Sessions', 'menuitem')
       await arrives(theirs, /^\/settings\/sessions$/)
-      await sees(theirs, 'this one')
+      await sees(theirs, 'this device')
     })
 
     await t.test('the settings end with signing out', async () => {

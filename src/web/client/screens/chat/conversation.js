@@ -34,7 +34,7 @@ export function conversation(store, id) {
     label: t('talk.messages'),
     inThread: false,
     head: () => talk.state.value === 'current' && h('p', { class: 'beginning quiet' },
-      talk.rows.value.length === 0 ? t('talk.empty') : t('talk.beginning', { name: title() })),
+      talk.rows.value.length === 0 ? t('talk.empty') : t(channel.value?.is_direct ? 'talk.beginningDirect' : 'talk.beginning', { name: title() })),
   })
   return h('section', { class: 'column', 'aria-label': title },
     bar(store, id, channel),

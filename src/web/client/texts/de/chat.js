@@ -55,7 +55,7 @@ export default {
   channelKind: 'Wer kann ihn sehen?',
   channelOpen: 'Alle',
   channelOpenText: 'Mitglieder der Organisation können ihn finden und beitreten.',
-  channelPrivate: 'Nur hinzugefügte Personen',
+  channelPrivate: 'Privat: nur hinzugefügte Personen',
   channelPrivateText: 'Andere sehen nicht, dass es ihn gibt.',
   channelPeople: 'Personen hinzufügen (optional)',
   channelCreate: 'Kanal anlegen',

@@ -37,7 +37,7 @@ export default {
   addTopic: 'Thema hinzufügen',
   description: 'Beschreibung',
   memberCount: { one: '{count} Person', other: '{count} Personen' },
-  memberSearch: 'Hier nach Personen suchen',
+  memberSearch: 'Personen suchen',
   nobodyFound: 'Hier ist niemand mit diesem Namen.',
   morePeople: 'Weitere Personen anzeigen',
   addPeople: 'Personen hinzufügen',
@@ -46,7 +46,7 @@ export default {
   removeTitle: '{name} entfernen?',
   removeText: 'Diese Person sieht dann nicht mehr, was in {name} geschrieben wird.',
   deactivated: 'deaktiviert',
-  nameHere: 'Dein Name hier',
+  nameHere: 'Mein Name in diesem Kanal',
   nameHereLabel: 'Benutzername in diesem Kanal',
   nameHereHint: 'Was du hier schreibst, trägt diesen Namen. Überall sonst bleibt dein Name, wie er ist.',
 }

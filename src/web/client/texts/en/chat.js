@@ -55,7 +55,7 @@ export default {
   channelKind: 'Who can see it?',
   channelOpen: 'Everybody',
   channelOpenText: 'Members of the organisation can find it, and join.',
-  channelPrivate: 'Only people who are added',
+  channelPrivate: 'Private: only people who are added',
   channelPrivateText: 'Others don’t see that it exists.',
   channelPeople: 'Add people (optional)',
   channelCreate: 'Create the channel',

@@ -46,7 +46,7 @@ export default {
   removeTitle: 'Remove {name}?',
   removeText: 'They will no longer see what is written in {name}.',
   deactivated: 'deactivated',
-  nameHere: 'Your name here',
+  nameHere: 'My name in this channel',
   nameHereLabel: 'Username in this channel',
   nameHereHint: 'What you write here carries this name. It stays as it is everywhere else.',
 }

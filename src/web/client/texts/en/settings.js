@@ -21,7 +21,7 @@ export default {
   firstName: 'First name',
   lastName: 'Last name',
   username: 'Username',
-  usernameHint: 'People mention you by it. It may contain letters, digits, dots, hyphens and underscores. In channels that you are already in, your name stays the same.',
+  usernameHint: 'Others mention you by this name. It may contain letters, digits, dots, hyphens and underscores. In channels that you are already in, you keep your previous name.',
   phone: 'Phone',
   phoneHint: 'Members of your organisations see it. You can leave it empty.',
   email: 'E-mail address',
@@ -54,7 +54,7 @@ export default {
 
   sessions: 'Sessions',
   sessionsIntro: 'Browsers and programs that are signed in as you. End those that you don’t know, and then change your password.',
-  sessionThis: 'this one',
+  sessionThis: 'this device',
   sessionSeen: 'Last seen',
   sessionSince: 'Signed in',
   sessionEnd: 'End',

@@ -55,7 +55,7 @@ export default {
   channelKind: 'מי יכול לראות אותו?',
   channelOpen: 'כולם',
   channelOpenText: 'כל חברי הארגון יכולים למצוא אותו ולהצטרף.',
-  channelPrivate: 'רק מי שהוסיפו אותם',
+  channelPrivate: 'פרטי: רק מי שהוסיפו אותם',
   channelPrivateText: 'אחרים לא רואים שהוא קיים.',
   channelPeople: 'הוספת אנשים (לא חובה)',
   channelCreate: 'יצירת הערוץ',

@@ -37,7 +37,7 @@ export default {
   addTopic: 'הוספת נושא',
   description: 'תיאור',
   memberCount: { one: 'אדם אחד', other: '{count} אנשים' },
-  memberSearch: 'חיפוש אנשים כאן',
+  memberSearch: 'חיפוש אנשים',
   nobodyFound: 'אין כאן אף אחד בשם הזה.',
   morePeople: 'הצגת אנשים נוספים',
   addPeople: 'הוספת אנשים',
@@ -46,7 +46,7 @@ export default {
   removeTitle: 'להסיר את {name}?',
   removeText: 'מה שייכתב ב־{name} כבר לא יגיע לאדם הזה.',
   deactivated: 'מושבת',
-  nameHere: 'השם שלכם כאן',
+  nameHere: 'השם שלי בערוץ הזה',
   nameHereLabel: 'שם המשתמש בערוץ הזה',
   nameHereHint: 'מה שתכתבו כאן יופיע בשם הזה. בכל מקום אחר השם שלכם יישאר כפי שהוא.',
 }
