@@ -17,14 +17,18 @@ const NEAR = 8
  */
 export function keepPlace(scroller, content, { isWhole, moved }) {
   let isAtEnd = true
+  /** How far it was scrolled when the rows were noted. */
+  let offset = 0
   /** Rows that are seen, in part or whole, by their distance from the top. @type {{ node: Element, top: number, isWhole: boolean }[]} */
   let seen = []
 
   const top = (/** @type {Element} */ node) => node.getBoundingClientRect().top - scroller.getBoundingClientRect().top
+  const isNearEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
   const note = () => {
     const box = scroller.getBoundingClientRect()
     const rows = content.children
-    isAtEnd = isWhole() && scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
+    offset = scroller.scrollTop
+    isAtEnd = isWhole() && isNearEnd()
     seen = []
     for (let at = firstBelow(rows, box.top); at < rows.length; at += 1) {
       const { bottom, top } = rows[at].getBoundingClientRect()
@@ -34,6 +38,10 @@ export function keepPlace(scroller, content, { isWhole, moved }) {
     moved()
   }
   const restore = () => {
+    // The reader may have scrolled since, and the event of it is yet to come.
+    const scrolled = scroller.scrollTop - offset
+    if (scrolled < 0 && !isNearEnd()) isAtEnd = false
+    for (const each of seen) each.top -= scrolled
     const kept = isAtEnd ? undefined : seen.find(({ node }) => node.isConnected)
     if (isAtEnd) scroller.scrollTop = scroller.scrollHeight
     else if (kept) scroller.scrollTop += top(kept.node) - kept.top
@@ -42,7 +50,8 @@ export function keepPlace(scroller, content, { isWhole, moved }) {
     const same = seen.find(({ node }) => node === kept?.node)
     if (same && kept && Math.abs(same.top - kept.top) < 1) same.top = kept.top
   }
-  scroller.addEventListener('scroll', note, { passive: true })
+  // Scrolling of our own was noted when it was done.
+  scroller.addEventListener('scroll', () => { if (scroller.scrollTop !== offset) note() }, { passive: true })
   // What changes without a change of the document: the window, the fonts, a text that is unfolded.
   const sizes = new ResizeObserver(restore)
   sizes.observe(content)
