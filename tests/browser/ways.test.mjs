@@ -95,6 +95,25 @@ for (const kind of BROWSERS) {
       await misses(hers, '.main h1 button')
     })
 
+    await t.test('an archived channel has its name, and says what it is', async () => {
+      await visit(hers, `${talk}/${scene.old}`)
+      await sees(hers, 'This channel is archived.')
+      await hers.waitForFunction(() => document.querySelector('.main h1')?.innerText.includes('old-quay'), { polling: 50 })
+      await hers.waitForSelector('.main h1 [aria-label="Archived"]')
+      await look(hers, kind, 'archived')
+      await visit(hers, `${server.url}/settings/o/${scene.harbour.slug}/channels`)
+      await hers.waitForSelector('.item [aria-label="Private"]')
+    })
+
+    await t.test('an open channel can be joined where it is read', async () => {
+      await visit(hers, `${talk}/${scene.quay}`)
+      await sees(hers, 'You are not in this channel.')
+      await hers.waitForFunction(() => document.querySelector('.main h1')?.innerText.includes('quay-five'), { polling: 50 })
+      await look(hers, kind, 'outside')
+      await press(hers, 'Join')
+      await hers.waitForFunction(() => document.activeElement?.matches('.main .composer textarea'), { polling: 50 })
+    })
+
     await t.test('words that name nothing lead from the field to go elsewhere to the search', async () => {
       await visit(hers, `${talk}/${office}`)
       await sees(hers, 'key of the pump house')

@@ -14,18 +14,23 @@ import { mark } from './sidebar.js'
  * @param {Store} store
  * @param {string} id
  * @param {import('../../base/signal.js').Computed<Channel | null>} channel
+ * @param {import('../../base/signal.js').Signal<import('./unlisted.js').Details | null>} details Of a channel that is not in the list.
  */
-export function bar(store, id, channel) {
+export function bar(store, id, channel, details) {
   const pane = (/** @type {string} */ name) => place().pane === name ? address(store, { channel: id }) : `${address(store, { channel: id })}?pane=${name}`
-  const hasMembers = () => channel.value && !channel.value.is_direct
+  const hasMembers = () => channel.value ? !channel.value.is_direct : details.value && !details.value.is_dm
+  const name = () => [
+    () => channel.value ? mark(channel.value) : details.value && unlistedMark(details.value),
+    h('bdi', null, () => channel.value?.title ?? details.value?.name ?? ''),
+  ]
   return h('header', { class: 'bar' },
     h('a', { class: 'icon-button back', href: () => listAddress(store), 'aria-label': t('talk.backToList') }, icon('back')),
     h('h1', null,
       when(hasMembers,
-        () => h('button', { type: 'button', class: 'bar-title', title: t('chat.showPeople'), onclick: () => go(pane('members')) }, name(channel)),
-        () => name(channel)),
+        () => h('button', { type: 'button', class: 'bar-title', title: t('chat.showPeople'), onclick: () => go(pane('members')) }, name()),
+        () => name()),
       when(() => channel.value?.is_starred, () => h('span', { class: 'starred', role: 'img', 'aria-label': t('talk.starred'), title: t('talk.starred') }, icon('star', { filled: true })))),
-    h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? ''),
+    h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? details.value?.topic ?? ''),
     when(hasMembers, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
     h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
     searchButton(store, id),
@@ -39,8 +44,10 @@ export function bar(store, id, channel) {
     }, icon('more')))
 }
 
-/** @param {import('../../base/signal.js').Computed<Channel | null>} channel */
-const name = channel => [() => channel.value && mark(channel.value), h('bdi', null, () => channel.value?.title ?? '')]
+/** @param {import('./unlisted.js').Details} details */
+const unlistedMark = ({ archived, is_private: isPrivate }) => archived
+  ? h('span', { class: 'mark', role: 'img', 'aria-label': t('talk.archivedMark'), title: t('talk.archivedMark') }, icon('archive'))
+  : h('span', { class: 'mark' }, icon(isPrivate ? 'lock' : 'hash'))
 
 /** @param {Store} store @param {string} channel An id, or `threads`: beside it the search opens. */
 export const searchButton = (store, channel) => h('button', {

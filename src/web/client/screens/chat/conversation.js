@@ -6,9 +6,9 @@ import { h, when } from '../../view/element.js'
 import { place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 import { bar } from './bar.js'
-import { composerOrReason } from './composer.js'
 import { connectionLine } from './connection-line.js'
 import { messageList } from './message-list.js'
+import { composerOrNote, outside, unlisted } from './unlisted.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 
@@ -22,7 +22,8 @@ export function conversation(store, id) {
   onEnd(() => talk.close())
   if (!place().message && !place().thread) requestAnimationFrame(() => focusTalk())
   const channel = computed(() => store.channel(id))
-  const title = () => channel.value?.title ?? ''
+  const details = unlisted(store, id)
+  const title = () => channel.value?.title ?? details.value?.name ?? ''
   const goal = () => place().thread ? null : place().message
   const messages = messageList(store, {
     talk,
@@ -34,17 +35,18 @@ export function conversation(store, id) {
     label: t('talk.messages'),
     inThread: false,
     head: () => talk.state.value === 'current' && h('p', { class: 'beginning quiet' },
-      talk.rows.value.length === 0 ? t('talk.empty') : t(channel.value?.is_direct ? 'talk.beginningDirect' : 'talk.beginning', { name: title() })),
+      talk.rows.value.length === 0 ? t('talk.empty') : title() && t(channel.value?.is_direct ? 'talk.beginningDirect' : 'talk.beginning', { name: title() })),
   })
   return h('section', { class: 'column', 'aria-label': title },
-    bar(store, id, channel),
+    bar(store, id, channel, details),
     connectionLine(store, 'offline-narrow'),
-    when(() => talk.state.value === 'gone' || talk.state.value === 'failed', () => unavailable(talk), () => [
-      messages.node,
-      composerOrReason({
-        store, channel: () => id, thread: () => null, label: () => t('talk.messageTo', { name: title() }), sent: messages.toNewest,
-      }),
-    ]))
+    when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
+      () => when(() => talk.state.value === 'gone' && details.value, () => outside(store, id, details), () => unavailable(talk)), () => [
+        messages.node,
+        composerOrNote({
+          store, channel: () => id, thread: () => null, label: () => t('talk.messageTo', { name: title() }), sent: messages.toNewest,
+        }, details),
+      ]))
 }
 
 /**

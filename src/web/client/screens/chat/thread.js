@@ -7,11 +7,11 @@ import { icon } from '../../view/icons.js'
 import { roving } from '../../view/roving.js'
 import { closeBeside, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
-import { composerOrReason } from './composer.js'
 import { connectionLine } from './connection-line.js'
 import { unavailable } from './conversation.js'
 import { messageList } from './message-list.js'
 import { messageRow } from './row.js'
+import { composerOrNote, unlisted } from './unlisted.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 
@@ -47,7 +47,8 @@ export function thread(store, channel, id) {
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
       () => unavailable(talk), () => [
         replies.node,
-        composerOrReason({ store, channel: () => channel, thread: () => id, label: () => t('talk.reply'), sent: replies.toNewest }),
+        composerOrNote({ store, channel: () => channel, thread: () => id, label: () => t('talk.reply'), sent: replies.toNewest },
+          unlisted(store, channel)),
       ]))
 }
 

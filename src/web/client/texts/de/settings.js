@@ -189,6 +189,7 @@ export default {
   archived: 'Archivierte Kanäle',
   archivedText: 'Man kann sie lesen, aber niemand kann darin schreiben.',
   archivedNone: 'Kein Kanal ist archiviert.',
+  channelPrivate: 'Privat',
   unarchive: 'Aus dem Archiv holen',
   openChannels: 'Kanäle, denen du beitreten kannst',
   openChannelsText: 'Öffentliche Kanäle, in denen du nicht bist.',

@@ -189,6 +189,7 @@ export default {
   archived: 'Archived channels',
   archivedText: 'They can be read, but nobody can write in them.',
   archivedNone: 'No channel is archived.',
+  channelPrivate: 'Private',
   unarchive: 'Unarchive',
   openChannels: 'Channels to join',
   openChannelsText: 'Public channels that you aren’t in.',

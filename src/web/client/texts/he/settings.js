@@ -189,6 +189,7 @@ export default {
   archived: 'ערוצים בארכיון',
   archivedText: 'אפשר לקרוא בהם, אבל אי אפשר לכתוב.',
   archivedNone: 'אין ערוצים בארכיון.',
+  channelPrivate: 'פרטי',
   unarchive: 'הוצאה מהארכיון',
   openChannels: 'ערוצים שאפשר להצטרף אליהם',
   openChannelsText: 'ערוצים ציבוריים שאינכם בהם.',
