@@ -99,6 +99,7 @@ test('writing', { timeout }, async t => {
 
       await t.test('what one tab writes, the other shows, but not in place of what is being written there', async () => {
         const other = await another()
+        await other.bringToFront()
         await other.goto(`${talk}/${quay.id}`)
         await write(page, COMPOSER, 'From the first')
         await has(other, COMPOSER, 'From the first')
@@ -106,6 +107,7 @@ test('writing', { timeout }, async t => {
         await has(page, COMPOSER, 'From the first and the second')
         await write(page, COMPOSER, ', and back')
         await has(other, COMPOSER, 'From the first and the second, and back')
+        await other.bringToFront()
         await other.reload()
         await has(other, COMPOSER, 'From the first and the second, and back')
         // A field that keys go to keeps its text, whatever comes.
@@ -133,6 +135,7 @@ test('writing', { timeout }, async t => {
           const real = fetch
           globalThis.fetch = (...all) => globalThis.isCut ? Promise.reject(new TypeError('no network')) : real(...all)
         })
+        await page.bringToFront()
         await page.reload()
         await sees(page, 'Here I am')
         await write(page, COMPOSER, '@')
@@ -158,8 +161,8 @@ test('writing', { timeout }, async t => {
 
       await t.test('where one may not write, a thread says so as its channel does', async () => {
         const { id } = await say('Cast off at ten')
-        const reasons = (reason, at = page) => at.waitForFunction(reason => ['.main', '.beside'].every(part => document.querySelector(`${part} .read-only`)?.innerText.includes(reason))
-          && !document.querySelector('.composer'), { polling: 50 }, reason)
+        const reasons = (reason, at = page) => at.waitForFunction(reason => !document.querySelector('.composer')
+          && ['.main', '.beside'].every(part => document.querySelector(`${part} .read-only`)?.innerText.includes(reason)), { polling: 50 }, reason)
           .catch(async () => assert.fail(await at.evaluate(() => document.body.innerText)))
         await page.goto(`${talk}/${quay.id}/${id}`)
         await page.waitForSelector('.beside .composer')

@@ -270,42 +270,6 @@ test('no part of a path leads to another operation', async () => {
   assert.deepEqual(asked.map(path => new URL(path, 'http://server').pathname.split('/').length), Array(5).fill(9))
 })
 
-test('an edit that is not saved is kept like a draft, and counts as no unsent message', async t => {
-  const { people: [person], stores: [ada], channel, slug } = await pair(t)
-  ada.drafts.set(channel, 'half a thought')
-  ada.drafts.set('edit/1', 'a better word')
-  const records = await ada.storage.open(`tidings-${person.id}`)
-  await until('both are kept', async () => (await records.list('draft/')).length === 2)
-  assert.equal(await ada.unsent(), 1)
-  const next = person.store({ storage: ada.storage })
-  t.after(() => next.close())
-  await next.open({ slug, channel })
-  await until('the edit is there', () => next.drafts.get('edit/1').peek() === 'a better word')
-  next.drafts.set('edit/1', '')
-  await until('it is erased', async () => (await records.list('draft/')).length === 1)
-})
-
-test('the tabs of a user tell each other what is written, and the last writer wins', async t => {
-  const { people: [person], stores: [one], channel, slug } = await pair(t)
-  const none = () => { throw new DOMException('no way', 'SecurityError') }
-  const [two, apart] = [person.store({ storage: one.storage }), person.store({ storage: one.storage, tabs: none })]
-  t.after(() => [two, apart].forEach(store => store.close()))
-  for (const store of [two, apart]) await store.open({ slug, channel })
-  const drafts = [one, two, apart].map(store => store.drafts.get(channel))
-  one.drafts.set(channel, 'from one')
-  await until('the other tab has it', () => drafts[1].peek() === 'from one')
-  two.drafts.set(channel, 'from two')
-  await until('and the first what came after', () => drafts[0].peek() === 'from two')
-  const records = await one.storage.open(`tidings-${person.id}`)
-  await until('it is kept', async () => await records.get(`draft/${channel}`) === 'from two')
-  two.drafts.set(channel, '')
-  await until('what was sent is a draft nowhere', () => drafts[0].peek() === '')
-  // A tab that can't hear of others keeps its drafts all the same.
-  apart.drafts.set(channel, 'from afar')
-  await until('it is kept, too', async () => await records.get(`draft/${channel}`) === 'from afar')
-  assert.deepEqual(drafts.map(draft => draft.peek()), ['', '', 'from afar'])
-})
-
 test('who wrote or was found is known, in this organisation and not in another', async t => {
   const { people: [person], stores: [ada, grace], channel } = await pair(t)
   const names = () => ada.knownPeople().map(each => each.username).sort().join()

@@ -1,5 +1,5 @@
-// What people have written and not sent, by channel or thread, and by `edit/<id>` the edit of a message that is not saved. It is kept
-// at once, and is theirs until they send or empty it.
+// What people have written and not sent, by channel or thread, and by `edit/<id>` the edit of a message that is not saved. It is
+// kept at once, and is theirs until they send or empty it.
 //
 // The tabs of a user tell each other what is written. The last text that was written is the draft; fields show it, except that a
 // field with the focus keeps its own text.

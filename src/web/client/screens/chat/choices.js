@@ -54,13 +54,19 @@ const isCalled = (person, query) => [person.username, person.full_name].some(nam
 /** @param {string} name Each part of it follows a space. */
 const parts = name => ` ${folded(name).replace(/[\s._-]+/g, ' ')}`
 
-/** All names for everybody mean the same: one is offered before anything is written of it. @param {string} query @returns {Choice[]} */
-const everybody = query => EVERYBODY.filter(name => name.startsWith(folded(query))).slice(0, query ? EVERYBODY.length : 1)
+/**
+ * All names for everybody mean the same, so that one of them is offered for a mere `@`.
+ *
+ * @param {string} query
+ * @returns {Choice[]}
+ */
+const everybody = query => EVERYBODY.filter(name => name.startsWith(folded(query))).slice(0, query ? undefined : 1)
   .map(name => ({ word: `@${name}`, title: name, beside: t('chat.mentionsAll'), sign: icon('people') }))
 
 /** @param {Person} person @returns {Choice} */
 const asPerson = person => ({
-  word: `@${person.username}`, title: person.full_name || person.username, beside: person.username, sign: face(person, { tiny: true }),
+  word: `@${person.username}`, title: person.full_name || person.username, beside: person.username,
+  sign: face(person, { tiny: true }),
 })
 
 /**
@@ -77,7 +83,8 @@ export function channels(store, query) {
   return {
     known: choices(own),
     find: async () => {
-      const { data } = await store.api.listOpenChannels(store.organisation.peek()?.id ?? '', { ...(query && { q: query }), limit: MOST_OPEN })
+      const asked = query ? { q: query, limit: MOST_OPEN } : { limit: MOST_OPEN }
+      const { data } = await store.api.listOpenChannels(store.organisation.peek()?.id ?? '', asked)
       return choices([...own, ...data.filter(each => !own.some(({ id }) => id === each.id))])
     },
   }

@@ -3,9 +3,9 @@
 import { effect, untracked } from '../../base/signal.js'
 
 /**
- * Shows a draft in its field, also when it comes later: from storage, from a message that was taken back, or from another tab. A field
- * with the focus keeps what was written into it. The next key makes that the draft; if there is none, the field shows the other text
- * when it loses the focus.
+ * Shows a draft in its field, also when it comes later: from storage, from a message that was taken back, or from another tab. A
+ * field with the focus keeps what was written into it. The next key makes that the draft; if there is none, the field shows the
+ * other text when it loses the focus.
  *
  * @param {HTMLTextAreaElement} area
  * @param {import('../../base/signal.js').Signal<string>} draft
