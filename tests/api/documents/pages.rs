@@ -85,6 +85,7 @@ async fn pages_of_the_guide_are_shared_compressed_and_closed_to_scripts_and_fram
     assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
     assert!(!policy.contains("script-src") && !policy.contains("unsafe"), "{policy}");
     assert_eq!(headers["x-content-type-options"], "nosniff");
+    assert_eq!(headers["cross-origin-opener-policy"], "same-origin");
     assert_eq!(headers["cache-control"], "no-cache");
 
     let again = guest.request("GET", "/docs/guide/push").header("if-none-match", &headers["etag"]);

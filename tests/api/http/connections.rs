@@ -201,6 +201,7 @@ async fn no_page_may_frame_the_docs_or_add_scripts_to_them() {
     let server = Server::start().await;
     let docs = server.anonymous().request("GET", "/docs").send().await.unwrap();
     let policy = docs.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert_eq!(docs.headers()["cross-origin-opener-policy"], "same-origin");
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(policy.contains("frame-ancestors 'none'") && policy.contains("connect-src 'self'"), "{policy}");
     assert!(!policy.contains("script-src 'unsafe-inline'") && !policy.contains("unsafe-eval"), "{policy}");
