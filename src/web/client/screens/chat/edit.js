@@ -13,6 +13,26 @@ import { grow } from './grow.js'
 export const editing = signal(/** @type {string | null} */ (null))
 
 /**
+ * Browsers show the focus after a key. Whoever began with the pointer would find a frame around a row to which they went by no key.
+ *
+ * @param {HTMLElement} row
+ * @param {boolean} isByPointer
+ */
+function focusRow(row, isByPointer) {
+  const loud = () => {
+    delete row.dataset.quiet
+    row.removeEventListener('keydown', loud)
+    row.removeEventListener('blur', loud)
+  }
+  if (isByPointer) {
+    row.dataset.quiet = ''
+    row.addEventListener('keydown', loud)
+    row.addEventListener('blur', loud)
+  }
+  row.focus()
+}
+
+/**
  * @param {import('../../store/index.js').Store} store
  * @param {() => import('../../store/index.js').Message} message
  * @param {() => void} close
@@ -23,6 +43,7 @@ export function editMessage(store, message, close) {
   const problem = h('p', { class: 'error', role: 'alert', hidden: true })
   // The focus goes back to where the editing began: the field in which Up was pressed, or the row.
   const from = document.activeElement instanceof HTMLTextAreaElement ? document.activeElement : null
+  const isByPointer = !document.activeElement?.matches(':focus-visible')
   const key = `edit/${id}`
   const area = h('textarea', {
     rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'),
@@ -53,8 +74,8 @@ export function editMessage(store, message, close) {
     const row = area.closest('.row')
     store.drafts.set(key, '')
     close()
-    const back = from?.isConnected ? from : row
-    if (back instanceof HTMLElement) back.focus()
+    if (from?.isConnected) from.focus()
+    else if (row instanceof HTMLElement) focusRow(row, isByPointer)
   }
   area.addEventListener('keydown', event => {
     if (event.isComposing || event.keyCode === 229 || completion.press(event)) return

@@ -6,6 +6,7 @@ import { confirm } from '../../view/dialog.js'
 import { icon } from '../../view/icons.js'
 import { openMenu } from '../../view/menu.js'
 import { address } from '../addresses.js'
+import { focusTalk } from '../focus.js'
 import { attempt, copy } from './deeds.js'
 import { editing } from './edit.js'
 import { mayModerate, mayTakePart } from './may.js'
@@ -25,7 +26,7 @@ export function messageTools(store, message, { openThread }) {
       type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'),
       onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget),
     }, icon('face'))),
-    openThread && h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('reply')),
+    openThread && h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('threads')),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('chat.more'), title: t('chat.more'), 'aria-haspopup': 'menu',
       onclick: (/** @type {Event} */ event) => openMenu(/** @type {HTMLElement} */ (event.currentTarget), items(store, message())),
@@ -42,7 +43,7 @@ export function messageTools(store, message, { openThread }) {
  */
 export const openMessageMenu = (store, message, { openThread }, row) => openMenu(row, [
   mayTakePart(store, message.channel_id) && { label: t('chat.react'), icon: 'face', run: () => pick(store, message, row) },
-  openThread && { label: t('chat.replyInThread'), icon: 'reply', run: openThread },
+  openThread && { label: t('chat.replyInThread'), icon: 'threads', run: openThread },
   ...items(store, message),
 ], { label: t('chat.more') })
 
@@ -80,9 +81,7 @@ async function remove(store, message) {
   }
 }
 
-/** The focus doesn't go with a row: it moves to where one writes. @param {string} id */
+/** The focus doesn't go with a row: it moves to where one writes, or to the talk. @param {string} id */
 function focusInstead(id) {
-  const row = document.querySelector(`[data-id="${CSS.escape(id)}"]`)
-  const area = (row?.closest('.column') ?? document).querySelector('.composer textarea')
-  if (area instanceof HTMLElement) area.focus()
+  focusTalk(document.querySelector(`[data-id="${CSS.escape(id)}"]`)?.closest('.beside') ? '.beside' : '.main')
 }
