@@ -13,13 +13,14 @@ import { wording } from './wording.js'
  * @param {Child} form.button
  * @param {Child[]} form.children
  * @param {Child} [form.beside] More buttons.
+ * @param {() => boolean} [form.isReady] Whether there is something to submit.
  * @param {boolean} [form.danger]
  * @param {string} [form.class]
  * @returns {HTMLFormElement}
  */
-export function form({ submit, button, children, beside, danger = false, class: className = '' }) {
+export function form({ submit, button, children, beside, isReady = () => true, danger = false, class: className = '' }) {
   const problem = h('p', { class: 'error', role: 'alert', hidden: true })
-  const send = h('button', { class: `button ${danger ? 'danger' : 'primary'}` }, button)
+  const send = h('button', { class: `button ${danger ? 'danger' : 'primary'}`, disabled: () => !isReady() }, button)
   const element = h('form', { class: `form ${className}`, novalidate: false }, children, problem, h('div', { class: 'form-buttons' }, beside, send))
   let waits = false
   element.addEventListener('submit', async event => {

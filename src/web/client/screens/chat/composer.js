@@ -44,12 +44,14 @@ function composer({ store, channel, thread, label, sent }) {
   const key = untracked(() => thread() ?? channel())
   const draft = store.drafts.get(key)
   const left = signal(MOST)
+  const isEmpty = signal(true)
   const area = h('textarea', {
     rows: 1, dir: 'auto', 'aria-label': label, placeholder: label, enterkeyhint: sendsByEnter() ? 'send' : 'enter', autocomplete: 'off',
     oninput: () => { changed() },
   })
   const measure = () => {
     left.value = MOST - [...area.value].length
+    isEmpty.value = area.value.trim() === ''
     grow(area)
   }
   const changed = () => {
@@ -68,6 +70,15 @@ function composer({ store, channel, thread, label, sent }) {
     sent()
     area.focus()
   }
+  /** Puts an emoji at the caret, which the field keeps while it has no focus. @param {Event} event */
+  const addEmoji = async ({ currentTarget }) => {
+    const { pickEmoji } = await import('./emoji-picker.js')
+    const emoji = await pickEmoji(store, /** @type {HTMLElement} */ (currentTarget))
+    if (!emoji || !area.isConnected) return
+    area.setRangeText(emoji, area.selectionStart, area.selectionEnd, 'end')
+    changed()
+    area.focus()
+  }
   const completion = completing(store, area, changed, channel)
   area.addEventListener('keydown', event => {
     if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
@@ -84,7 +95,8 @@ function composer({ store, channel, thread, label, sent }) {
   })
   return h('form', { class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); send() } },
     h('div', { class: 'composer-box' }, area,
-      h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send') }, icon('send'))),
+      h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.emojiTitle'), title: t('chat.emojiTitle'), onclick: addEmoji }, icon('face')),
+      h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value) }, icon('send'))),
     completion.node,
     when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
       () => t('chat.left', { count: left.value }))))

@@ -19,10 +19,8 @@ export async function openDirect(store) {
       return form({
         button: t('chat.openDirect'),
         children: [picker.node],
-        submit: async () => {
-          if (picker.chosen.peek().length === 0) return picker.input.focus()
-          close(await directMessage(store, picker.chosen.peek().map(each => each.user_id)))
-        },
+        isReady: () => picker.chosen.value.length > 0,
+        submit: async () => close(await directMessage(store, picker.chosen.peek().map(each => each.user_id))),
       })
     },
   })
