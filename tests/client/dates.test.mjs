@@ -8,7 +8,7 @@ test('days and times are those of the reader, and change at midnight', async t =
   // Summer time ends in the night of October 25: its day has 25 hours.
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: new Date('2026-10-26T22:58:00Z') })
   const { loadWords, preferredLanguage, setLanguage } = await import('../../src/web/client/text/words.js')
-  const { ago, dayLine, clockOf, isSameDay, timeOf, fullTime } = await import('../../src/web/client/text/dates.js')
+  const { ago, dayAndTimeOf, dayLine, clockOf, isSameDay, timeOf, fullTime } = await import('../../src/web/client/text/dates.js')
   await loadWords('common')
   preferredLanguage('en', ['en-GB'])
   await setLanguage('en')
@@ -32,6 +32,10 @@ test('days and times are those of the reader, and change at midnight', async t =
   assert.equal(ago('2026-10-01T08:04:00Z'), '1 Oct')
   assert.equal(ago('2025-10-01T08:04:00Z'), '1 Oct 2025')
   assert.equal(ago('0001-01-01T00:00:00Z'), '')
+  assert.equal(dayAndTimeOf('2026-10-26T08:04:00Z'), '09:04')
+  assert.equal(dayAndTimeOf('2026-10-25T08:04:00Z'), '25 Oct, 09:04')
+  assert.equal(dayAndTimeOf('2025-10-01T08:04:00Z'), '1 Oct 2025, 10:04')
+  assert.equal(dayAndTimeOf('0001-01-01T00:00:00Z'), '')
   assert.match(fullTime('2026-10-26T08:04:09Z'), /^Monday,? 26 October 2026 at 09:04:09$/)
 
   await setLanguage('de')

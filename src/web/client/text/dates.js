@@ -67,6 +67,12 @@ export const isSameDay = (a, b) => startOfDay(new Date(a)) === startOfDay(new Da
 /** "09:04" or "9:04 AM", as the language does. @param {string} iso */
 export const timeOf = iso => short(moment(iso), time())
 
+/** "09:04" today, "18 Nov, 09:04" on another day, with the year if it is another. @param {string} iso */
+export function dayAndTimeOf(iso) {
+  const date = moment(iso)
+  return date && daysAgo(date) !== 0 ? format(date, { day: 'numeric', month: 'short', ...year(date), ...time() }) : timeOf(iso)
+}
+
 /** The time without its half of the day, where there is room for no more. @param {string} iso */
 export function clockOf(iso) {
   const date = moment(iso)

@@ -1,6 +1,6 @@
 // A message away from its place: what the search finds, what is pinned, what my threads show.
 
-import { ago, fullTime } from '../../text/dates.js'
+import { dayAndTimeOf, fullTime } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { go } from '../../view/router.js'
@@ -28,7 +28,7 @@ export const result = (store, message, { href, above, below }) => h('article', {
       byline(store, message),
       h('a', { class: 'when', href }, h('time', {
         datetime: () => message().created_at, title: () => fullTime(message().created_at),
-      }, () => ago(message().created_at)))),
+      }, () => dayAndTimeOf(message().created_at)))),
     h('div', { class: 'text' }, () => text(store, message())),
     below))
 

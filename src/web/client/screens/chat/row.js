@@ -1,7 +1,7 @@
 // One message: who said it, when, what, and what others did with it.
 
 import { computed, signal } from '../../base/signal.js'
-import { ago, clockOf, fullTime, timeOf } from '../../text/dates.js'
+import { ago, clockOf, dayAndTimeOf, fullTime, timeOf } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
@@ -24,9 +24,9 @@ import { reactionBar } from './reactions.js'
 /**
  * @param {Store} store
  * @param {() => { message: Message, isFirst: boolean, pending?: Pending | null }} item
- * @param {{ inThread: boolean, goal: () => string | null }} options
+ * @param {{ inThread: boolean, goal: () => string | null, isAlone?: boolean }} options `isAlone` tells the day, which no line above does.
  */
-export function messageRow(store, item, { inThread, goal }) {
+export function messageRow(store, item, { inThread, goal, isAlone = false }) {
   const message = computed(() => item().message)
   const isFirst = () => item().isFirst
   const pending = () => item().pending ?? null
@@ -55,7 +55,7 @@ export function messageRow(store, item, { inThread, goal }) {
       when(isFirst, () => h('p', { class: 'head' },
         byline(store, () => message.value),
         h('a', { class: 'when', href: () => address(store, { channel: message.value.channel_id, message: id }) },
-          h('time', { datetime: () => message.value.created_at, title: () => fullTime(message.value.created_at) }, () => timeOf(message.value.created_at))))),
+          h('time', { datetime: () => message.value.created_at, title: () => fullTime(message.value.created_at) }, () => (isAlone ? dayAndTimeOf : timeOf)(message.value.created_at))))),
       when(() => message.value.is_pinned, () => h('p', { class: 'pinned small quiet' }, icon('pin'), () => pinnedBy(store, message.value))),
       when(mentions, () => h('span', { class: 'visually-hidden' }, t('talk.mentionsYou'))),
       when(hasFailed, () => h('p', { class: 'error' }, t('talk.failed'))),
@@ -113,6 +113,6 @@ function isMentioned(store, message) {
  * @param {() => Message} message
  */
 const repliesLink = (store, message) => h('a', { class: 'replies', href: () => address(store, { channel: message().channel_id, thread: message().id }) },
-  list(h('span', { class: 'faces' }), () => message().participants, each => each.user_id, each => face(each.peek(), { tiny: true })),
-  h('span', null, () => t('talk.replies', { count: message().message_count })),
+  list(h('span', { class: 'faces' }), () => message().participants, each => each.user_id, each => h('span', null, () => face(author(store, { ...each.value, user_type: 'user' }), { tiny: true }))),
+  h('span', { class: 'number' }, () => t('talk.replies', { count: message().message_count })),
   h('span', { class: 'quiet' }, () => t('talk.lastReply', { when: ago(message().last_reply) })))

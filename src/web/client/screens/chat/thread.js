@@ -37,7 +37,7 @@ export function thread(store, channel, id) {
     inThread: true,
     head: () => [
       when(() => root(), () => h('ol', { class: 'rows root', ref: (/** @type {HTMLElement} */ rows) => roving(rows, '.row') },
-        messageRow(store, () => ({ message: /** @type {any} */ (root()), isFirst: true }), { inThread: true, goal: () => null }))),
+        messageRow(store, () => ({ message: /** @type {any} */ (root()), isFirst: true }), { inThread: true, goal: () => null, isAlone: true }))),
       h('p', { class: 'day' }, () => t('talk.replies', { count: root()?.message_count ?? 0 })),
     ],
   })
