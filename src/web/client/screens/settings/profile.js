@@ -47,10 +47,10 @@ const address = (store, me) => section(t('settings.email'),
   h('p', { class: 'row-line' },
     h('bdi', { class: 'address' }, () => me.value.email),
     () => me.value.is_verified ? badge(t('settings.emailVerified'), 'good') : badge(t('settings.emailUnverified'), 'bad')),
-  when(() => !me.value.is_verified, () => [
+  when(() => !me.value.is_verified, () => fetched(async () => (await store.api.getFeatures()).data.has_mail, hasMail => hasMail.peek() && [
     h('p', { class: 'quiet' }, t('settings.emailUnverifiedText')),
     deed(t('settings.emailSendAgain'), async () => {
       await store.api.requestEmailVerification({ email: me.peek().email })
       say(t('settings.emailSent', { email: me.peek().email }))
     }),
-  ]))
+  ])))

@@ -2,10 +2,11 @@
 
 import { h } from '../../view/element.js'
 import { list } from '../../view/list.js'
+import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { device } from './device.js'
 import { fetched } from './fetched.js'
-import { badge, deed, part } from './parts.js'
+import { asking, badge, deed, part } from './parts.js'
 import { time } from './times.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -17,8 +18,12 @@ export const sessions = store => part(t('settings.sessions'), t('settings.sessio
   fetched(async () => currentFirst((await store.api.listSessions(myId(store), {})).data), all => [
     list(h('ul', { class: 'items' }), () => all.value, each => each.id, session => row(store, all, session.peek())),
     h('p', { hidden: () => others(all).length < 2 },
-      deed(t('settings.sessionsEndOthers'), async () => {
+      asking(t('settings.sessionsEndOthers'), () => ({
+        title: t('settings.sessionsEndTitle'), text: t('settings.sessionsEndText'), action: t('settings.sessionsEndOthers'), danger: true,
+      }), async () => {
+        const count = others(all).length
         for (const each of others(all)) await end(store, all, each)
+        say(t('settings.sessionsEnded', { count }))
       }, { danger: true })),
   ]))
 
@@ -48,5 +53,8 @@ function row(store, all, session) {
       h('p', { class: 'quiet small' }, h('bdi', null, session.address), ' · ', t('settings.sessionSeen'), ' ',
         time(session.last_seen_at)),
       h('p', { class: 'quiet small' }, t('settings.sessionSince'), ' ', time(session.created_at))),
-    !session.is_current && deed(t('settings.sessionEnd'), () => end(store, all, session), { describedBy: id }))
+    !session.is_current && deed(t('settings.sessionEnd'), async () => {
+      await end(store, all, session)
+      say(t('settings.sessionsEnded', { count: 1 }))
+    }, { describedBy: id }))
 }

@@ -1,6 +1,6 @@
 // The settings: the list of parts, and the part that is open. Where there is room for one only, the list is at `/settings`.
 
-import { effect, signal, untracked } from '../../base/signal.js'
+import { effect, onEnd, signal, untracked } from '../../base/signal.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { pageTitle } from '../../view/title.js'
@@ -68,12 +68,24 @@ function screen(store, route) {
   return whole
 }
 
+/** Where the list and a part have no room beside each other. */
+const narrow = matchMedia('(max-width: 700px)')
+
 /** @param {Store} store @param {{ value: string }} path */
-const navigation = (store, path) => h('nav', { class: 'settings-nav', 'aria-label': t('settings.title') },
+function navigation(store, path) {
+  const isNarrow = signal(narrow.matches)
+  const follow = () => { isNarrow.value = narrow.matches }
+  narrow.addEventListener('change', follow)
+  onEnd(() => narrow.removeEventListener('change', follow))
+  return list(store, path, isNarrow)
+}
+
+/** @param {Store} store @param {{ value: string }} path @param {{ value: boolean }} isNarrow */
+const list = (store, path, isNarrow) => h('nav', { class: 'settings-nav', 'aria-label': t('settings.title') },
   up(() => talk(store), t('settings.backToTalk')),
   h('h1', { class: 'only-narrow', tabindex: -1 }, t('settings.title')),
   h('h2', null, t('settings.you')),
-  h('ul', null, OWN.map(each => link(() => `/settings/${each.name}`, each, path))),
+  h('ul', null, OWN.map(each => link(() => `/settings/${each.name}`, each, path, () => each === OWN[0] && path.value === '/settings' && !isNarrow.value))),
   when(() => store.organisation.value, () => [
     h('h2', null, h('bdi', null, () => store.organisation.value?.name)),
     h('ul', null, OF_ORGANISATION.map(each => when(() => each.isFor(store), () =>
@@ -88,9 +100,14 @@ const talk = store => {
   return slug ? `/o/${slug}` : '/'
 }
 
-/** @param {() => string} address @param {{ icon: string, title: () => string }} each @param {{ value: string }} path */
-const link = (address, each, path) => h('li', null,
-  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address()) ? 'page' : null }, icon(each.icon),
+/**
+ * @param {() => string} address
+ * @param {{ icon: string, title: () => string }} each
+ * @param {{ value: string }} path
+ * @param {() => boolean} [isOpen] Whether it is open under another address.
+ */
+const link = (address, each, path, isOpen = () => false) => h('li', null,
+  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address()) || isOpen() ? 'page' : null }, icon(each.icon),
     h('span', { class: 'name' }, each.title)))
 
 /** @param {string} path @param {string} address */

@@ -59,6 +59,9 @@ export default {
   sessionSince: 'Angemeldet',
   sessionEnd: 'Beenden',
   sessionsEndOthers: 'Alle anderen beenden',
+  sessionsEndTitle: 'Alle anderen Sitzungen beenden?',
+  sessionsEndText: 'Wer sie benutzt, muss sich dort neu anmelden.',
+  sessionsEnded: { one: 'Sitzung beendet.', other: '{count} Sitzungen beendet.' },
   deviceUnknown: 'Unbekanntes Programm',
 
   organisations: 'Organisationen',

@@ -59,6 +59,9 @@ export default {
   sessionSince: 'Signed in',
   sessionEnd: 'End',
   sessionsEndOthers: 'End all others',
+  sessionsEndTitle: 'End all other sessions?',
+  sessionsEndText: 'Whoever uses them has to sign in again.',
+  sessionsEnded: { one: 'Session ended.', other: '{count} sessions ended.' },
   deviceUnknown: 'Unknown program',
 
   organisations: 'Organisations',

@@ -59,6 +59,9 @@ export default {
   sessionSince: 'מחובר מאז',
   sessionEnd: 'סיום',
   sessionsEndOthers: 'סיום כל האחרים',
+  sessionsEndTitle: 'לסיים את כל שאר החיבורים?',
+  sessionsEndText: 'מי שמשתמש בהם יצטרך להיכנס שוב.',
+  sessionsEnded: { one: 'החיבור הסתיים.', two: '{count} חיבורים הסתיימו.', other: '{count} חיבורים הסתיימו.' },
   deviceUnknown: 'תוכנה לא מוכרת',
 
   organisations: 'ארגונים',
