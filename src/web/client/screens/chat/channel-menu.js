@@ -88,7 +88,9 @@ async function reopen(store, { id, name }) {
 async function leave(store, id, name) {
   const text = store.channel(id)?.is_private ? t('chat.leavePrivateText') : t('chat.leaveText')
   const isSure = await confirm({ title: t('chat.leaveTitle', { name }), text, action: t('chat.leave'), danger: true })
-  if (isSure && await attempt(() => store.api.leaveChannel(id))) await goHome(store, id)
+  if (!isSure || !await attempt(() => store.api.leaveChannel(id))) return
+  say(t('chat.leftSaid', { name }))
+  await goHome(store, id)
 }
 
 /**

@@ -85,6 +85,7 @@ export default {
   unarchivedSaid: '{name} ist wieder offen.',
   leave: 'Verlassen',
   leaveTitle: '{name} verlassen?',
+  leftSaid: 'Du hast {name} verlassen.',
   leaveText: 'Du kannst jederzeit wieder beitreten.',
   leavePrivateText: 'Er ist privat: Wenn du zurückkommen willst, muss dich jemand aus dem Kanal hinzufügen.',
   deleteChannel: 'Kanal löschen',

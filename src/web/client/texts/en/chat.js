@@ -85,6 +85,7 @@ export default {
   unarchivedSaid: '{name} is open again.',
   leave: 'Leave',
   leaveTitle: 'Leave {name}?',
+  leftSaid: 'You left {name}.',
   leaveText: 'You can join again at any time.',
   leavePrivateText: 'It is private: to come back, you need somebody there to add you.',
   deleteChannel: 'Delete the channel',

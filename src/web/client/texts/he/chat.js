@@ -85,6 +85,7 @@ export default {
   unarchivedSaid: '{name} פתוח שוב.',
   leave: 'עזיבה',
   leaveTitle: 'לעזוב את {name}?',
+  leftSaid: 'עזבתם את {name}.',
   leaveText: 'אפשר להצטרף שוב בכל עת.',
   leavePrivateText: 'הערוץ פרטי: כדי שתוכלו לחזור, מישהו משם יצטרך להוסיף אתכם.',
   deleteChannel: 'מחיקת הערוץ',
