@@ -6,6 +6,7 @@ import { openMenu } from '../../view/menu.js'
 import { go } from '../../view/router.js'
 import { face, name, nameOf } from '../face.js'
 import { attempt } from './deeds.js'
+import { directMessage, show } from './opening.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Person} Person */
@@ -45,7 +46,4 @@ export const personButton = (store, person, className, ...children) => h('button
 }, children)
 
 /** @param {Store} store @param {string} user */
-const write = (store, user) => attempt(async () => {
-  const { directMessage, show } = await import('./opening.js')
-  await show(store, await directMessage(store, [user]))
-})
+const write = (store, user) => attempt(async () => show(store, await directMessage(store, [user])))
