@@ -1,7 +1,7 @@
 // The names of emoji.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { emojiGroups, emojiLabel, emojiNamed, findEmoji, hasEmojiNames, loadEmoji, reactionSign } from '../../src/web/client/text/emoji.js'
+import { emojiGroups, emojiLabel, emojiNameFor, emojiNamed, findEmoji, hasEmojiNames, loadEmoji, reactionSign } from '../../src/web/client/text/emoji.js'
 
 const list = [
   { emoji: '😀', names: ['grinning'], description: 'grinning face', group: 'SmileysAndEmotion' },
@@ -28,6 +28,8 @@ test('an emoji has names, and a name an emoji', () => {
   assert.equal(emojiNamed('red_heart'), '❤️')
   assert.equal(emojiNamed('shipit'), null)
   assert.equal(emojiLabel('❤'), 'heart', 'without the sign that asks for colour')
+  const thumb = { emoji: '👍', names: ['+1', 'thumbsup'], description: 'thumbs up', group: 'PeopleAndBody' }
+  assert.deepEqual(['thu', 'UP', '+', 'yes'].map(query => emojiNameFor(thumb, query)), ['thumbsup', 'thumbsup', '+1', '+1'])
   assert.ok(hasEmojiNames('so :tada: it'))
   assert.ok(!hasEmojiNames('from 10:30:15 to: 11:00'))
 })

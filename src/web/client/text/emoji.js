@@ -67,6 +67,17 @@ export const emojiLabel = emoji => known.value.bySign.get(bare(emoji))?.names[0]
 export const findEmoji = (query, limit = 8) =>
   rank(known.value.all, query.toLowerCase().replaceAll(' ', '_'), ({ names, description }) => [...names, description.replaceAll(' ', '_')], limit)
 
+/**
+ * The name of an emoji that answers what somebody types: of `+1` and `thumbsup`, the second for `thu`.
+ *
+ * @param {Emoji} emoji
+ * @param {string} query
+ */
+export function emojiNameFor({ names }, query) {
+  const typed = query.toLowerCase()
+  return names.find(name => name.startsWith(typed)) ?? names.find(name => name.includes(typed)) ?? names[0]
+}
+
 /** All emoji by group, in the order of Unicode. @returns {Map<string, Emoji[]>} */
 export function emojiGroups() {
   /** @type {Map<string, Emoji[]>} */

@@ -1,6 +1,6 @@
 // What a name that is being written may become: what is known at once, and then what the server finds.
 
-import { findEmoji } from '../../text/emoji.js'
+import { emojiNameFor, findEmoji } from '../../text/emoji.js'
 import { EVERYBODY, folded, rank } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
@@ -97,4 +97,4 @@ const asChannel = ({ name, topic, is_private: isPrivate }) => ({
 
 /** @param {string} query @returns {Choice[]} */
 export const emoji = query => findEmoji(query, MOST)
-  .map(each => ({ word: each.emoji, title: each.names[0], beside: '', sign: h('span', null, each.emoji) }))
+  .map(each => ({ word: each.emoji, title: emojiNameFor(each, query), beside: '', sign: h('span', null, each.emoji) }))
