@@ -74,6 +74,7 @@ for (const kind of BROWSERS) {
       await picture(page, `habits-choices-${kind}`)
       for (const at of [2, 1, 2]) {
         await page.waitForSelector('.choices li:nth-child(2)')
+        await new Promise(resolve => setTimeout(resolve, 500)) // what the server finds moves the rows
         await tap(page, `.choices li:nth-child(${at})`)
         await holds(page, field => /@\w+ $/.test(document.querySelector(field).value), COMPOSER)
         assert.ok(await page.evaluate(field => document.activeElement.matches(field), COMPOSER), 'the focus stays')
@@ -84,6 +85,7 @@ for (const kind of BROWSERS) {
     })
 
     await t.test('a tap leaves nothing behind on a message, and a reload shows no tools', async () => {
+      await page.$eval('.row-item:last-child', row => row.scrollIntoView())
       await tap(page, '.row-item:last-child .text')
       await new Promise(resolve => setTimeout(resolve, 200))
       const looks = selector => page.$eval(selector, row => ({
@@ -211,6 +213,14 @@ for (const kind of BROWSERS) {
       assert.equal(await send(), 'true')
     })
 
+    await t.test('an emoji is offered by the name that is being written', async () => {
+      await page.type(COMPOSER, ':thu')
+      await holds(page, () => [...document.querySelectorAll('.choices li bdi')].some(each => each.innerText === 'thumbsup'))
+      await page.keyboard.press('Enter')
+      await holds(page, field => document.querySelector(field).value === '👍 ', COMPOSER)
+      await page.$eval(COMPOSER, area => { area.value = ''; area.dispatchEvent(new Event('input')) })
+    })
+
     await t.test('one writes to somebody who was chosen, and at once', async () => {
       await press(page, 'Write to somebody')
       await page.waitForSelector('dialog[open] input')
@@ -221,6 +231,10 @@ for (const kind of BROWSERS) {
       await page.waitForSelector('dialog[open] .chip')
       await press(page, 'Write')
       await holds(page, () => document.activeElement?.matches('.main .composer textarea[aria-label="Message to Tove Olsen"]'))
+      await page.goto(`${talk}/${general}?pane=members`)
+      await press(page, 'Actions for Grace Holm')
+      await press(page, 'Write to Grace Holm', 'menuitem')
+      await holds(page, () => document.activeElement?.matches('.main .composer textarea[aria-label="Message to Grace Holm"]'))
     })
 
     await t.test('people are shown by the names that they have, and days are told where no line tells them', async () => {

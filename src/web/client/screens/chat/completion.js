@@ -23,6 +23,8 @@ export function completing(store, area, changed, channel) {
   const chosen = signal(0)
   const id = `completion-${lists += 1}`
   let asked = 0
+  /** What a finger is on. Until it is lifted nothing takes its place. @type {Choice | undefined} */
+  let pressed
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let pause
   const close = () => {
@@ -34,6 +36,7 @@ export function completing(store, area, changed, channel) {
 
   const look = () => {
     clearTimeout(pause)
+    pressed = undefined
     const completion = at()
     const number = asked += 1
     if (!completion) return close()
@@ -50,7 +53,7 @@ export function completing(store, area, changed, channel) {
     })
     pause = setTimeout(async () => {
       const all = await find().catch(() => null)
-      if (all && number === asked) replace(all)
+      if (all && number === asked && !pressed) replace(all)
     }, known.length > 0 ? PAUSE_MS : 0)
   }
   /** What is marked stays marked. @param {Choice[]} all */
@@ -59,8 +62,6 @@ export function completing(store, area, changed, channel) {
     choices.value = all
     chosen.value = Math.max(0, all.findIndex(each => each.word === word))
   })
-  /** @type {Choice | undefined} */
-  let pressed
   const take = (/** @type {Choice | undefined} */ choice) => {
     pressed = undefined
     const completion = at()
@@ -111,7 +112,6 @@ export function completing(store, area, changed, channel) {
     }, () =>
       choices.value.map((choice, index) => h('li', {
         id: `${id}-${index}`, role: 'option', 'aria-selected': () => String(chosen.value === index),
-        // What the server finds may come between the two, and put another in its place.
         onpointerdown: () => { pressed = choice },
         onclick: () => { pressed ??= choice },
       }, choice.sign, h('span', null, h('bdi', null, choice.title)), h('span', { class: 'quiet small' }, h('bdi', null, choice.beside)))))),
