@@ -86,8 +86,9 @@ for (const kind of BROWSERS) {
   test(`${kind}: who signs out on the page of an invitation or of a join link leaves no talk on the device`, { timeout }, async t => {
     const server = await start(t)
     const [ada, grace] = [await account(server, 'ada'), await account(server, 'grace')]
-    const { id, general } = await organisation(ada, [grace])
+    const { general } = await organisation(ada, [grace])
     await ada.call('POST', `/channels/${general.id}/messages`, { content: 'Between us' })
+    const { id } = await organisation(ada, [], 'Lighthouse')
     const { token: link } = await ada.call('POST', `/organisations/${id}/join-links`, {})
     const { invitations: [{ invite_token: invitation }] } = await ada.call('POST', '/invite', { org_id: id, emails: ['tove@example.org'] })
     const { visitor } = await launch(t, kind)
