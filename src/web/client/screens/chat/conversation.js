@@ -1,6 +1,7 @@
 // A channel: its bar, its messages, and where one writes.
 
 import { computed, onEnd } from '../../base/signal.js'
+import { Refusal } from '../../net/request.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { place } from '../addresses.js'
@@ -55,5 +56,8 @@ export function conversation(store, id) {
  * @param {import('../../store/index.js').Talk} talk
  */
 export const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
-  h('p', null, () => t(talk.state.value === 'failed' ? 'talk.failedToLoad' : talk.thread ? 'talk.deleted' : 'talk.gone')),
+  h('p', null, () => t(talk.state.value === 'failed' ? 'talk.failedToLoad' : isDeleted(talk) ? 'talk.deleted' : 'talk.gone')),
   when(() => talk.state.value === 'failed', () => h('button', { type: 'button', class: 'button', onclick: talk.retry }, t('common.retry'))))
+
+/** A thread ends with its first message; a channel may also be closed to the person. @param {import('../../store/index.js').Talk} talk */
+const isDeleted = ({ thread, error }) => thread !== null && !(error.value instanceof Refusal && error.value.status === 403)
