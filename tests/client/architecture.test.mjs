@@ -51,6 +51,18 @@ test('modules do not import each other in a circle', () => {
 
 const importsAtLoad = code => [...code.matchAll(/(?:^|\n)(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?'([^']+)'/g)].map(([, each]) => each)
 
+test('what main.js needs at once is loaded later by nobody', () => {
+  const code = new Map(apart.map(each => [each.path, each.code]))
+  const joined = new Set(['main.js'])
+  for (const path of joined) for (const each of importsAtLoad(code.get(path))) joined.add(normalize(join(dirname(path), each)))
+  for (const [path, text] of code) {
+    for (const [, each] of text.matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]\s*\)/g)) {
+      // The server joins these into one file, and has them under no address of their own.
+      assert.ok(!joined.has(normalize(join(dirname(path), each))), `${path} loads ${each} later, which is joined with main.js`)
+    }
+  }
+})
+
 const GLOBALS = ['document', 'window', 'location', 'history', 'navigator', 'localStorage', 'sessionStorage', 'HTMLElement', 'Element', 'Node', 'getComputedStyle',
   'requestAnimationFrame', 'matchMedia', 'alert', 'customElements']
 
