@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, arrives, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { mailServer } from '../sdk/lib/mailserver.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
 /** Ada owns the organisation; Grace made a private channel, which is archived, and an open one, which Ada isn't in. */
@@ -149,6 +150,22 @@ for (const kind of BROWSERS) {
       await sees(theirs, 'this device')
     })
 
+    await t.test('ending all other sessions asks first', async () => {
+      await press(theirs, 'End all others')
+      await sees(theirs, 'End all other sessions?')
+      await theirs.waitForSelector('dialog .danger')
+      await accessible(theirs, 'the question')
+      await (await theirs.$('dialog .danger')).click()
+      await sees(theirs, 'sessions ended.')
+      await theirs.waitForFunction(() => document.querySelectorAll('.item').length === 1, { polling: 50 })
+    })
+
+    await t.test('a join link leads a member straight in', async () => {
+      const { link } = await ada.call('POST', `/organisations/${scene.harbour.id}/join-links`, { uses: 1 })
+      await visit(hers, link)
+      await arrives(hers, new RegExp(`^/o/${scene.harbour.slug}/`))
+    })
+
     await t.test('the settings end with signing out', async () => {
       await look(theirs, kind, 'settings')
       await press(theirs, 'Sign out')
@@ -156,5 +173,19 @@ for (const kind of BROWSERS) {
     })
 
     assert.deepEqual([...one.problems, ...other.problems], [])
+  })
+
+  test(`a mail is offered to who has to verify their address, where the server sends any (${kind})`, { timeout: 60_000 }, async t => {
+    let server
+    t.after(() => server?.stop())
+    const mails = await mailServer(t)
+    server = await start(t, '--mail-url', mails.url)
+    const ada = await account(server, 'ada')
+    await organisation(ada)
+    const { visitor } = await launch(t, kind)
+    const { page } = await visitor()
+    await enter(page, server, ada, `${server.url}/settings/profile`)
+    await press(page, 'Send the e-mail again')
+    await sees(page, 'Sent to ada@example.org')
   })
 }

@@ -8,7 +8,7 @@ import { email, names, newPassword, password, secret, value } from './fields.js'
 import { below, card, later, to } from './frame.js'
 import { checked, over } from './link.js'
 import { rememberAddress, withNext } from './memory.js'
-import { isRefused, logIn, logOut, nameOf, whoIsHere } from './session.js'
+import { enterAsMember, isRefused, logIn, logOut, nameOf, whoIsHere } from './session.js'
 
 /**
  * @typedef {import('./entry.js').Way} Way
@@ -22,7 +22,10 @@ export const invitation = way => checked(way, 'invitation', token => later(() =>
   if (user && user.email.toLowerCase() === preview.user_email.toLowerCase()) return asUser(way, token, preview, user)
   if (user) return asSomebodyElse(way, preview, user)
   return preview.is_new_user ? asNew(way, token, preview) : asKnown(way, token, preview)
-}), { parameter: 'invitation_token' })
+}), {
+  parameter: 'invitation_token',
+  instead: status => later(() => enterAsMember(way), isIn => isIn ? null : over('invitation', status)),
+})
 
 /**
  * What the link leads to, and whose session this browser has.

@@ -9,7 +9,7 @@ import { below, later } from './frame.js'
 import { invited, look, otherWays, signOut } from './invitation.js'
 import { checked, over } from './link.js'
 import { rememberAddress } from './memory.js'
-import { isRefused, logIn, nameOf } from './session.js'
+import { enterAsMember, isRefused, logIn, nameOf } from './session.js'
 import { accountOf, verifyFirst } from './sign-up.js'
 
 /**
@@ -19,7 +19,10 @@ import { accountOf, verifyFirst } from './sign-up.js'
  */
 
 /** @param {Way} way */
-export const join = way => checked(way, 'join_link', token => later(() => look(way, token), ([preview, user]) => {
+export const join = way => later(() => enterAsMember(way), isIn => isIn ? null : asked(way))
+
+/** @param {Way} way */
+const asked = way => checked(way, 'join_link', token => later(() => look(way, token), ([preview, user]) => {
   if (!preview) return over('join_link', 'void')
   if (user) {
     return invited(preview,

@@ -32,6 +32,21 @@ export async function whoIsHere(requests) {
 }
 
 /**
+ * Leads somebody who is in the link's organisation already straight into it.
+ *
+ * @param {import('./entry.js').Way} way
+ * @returns {Promise<boolean>} Whether it did.
+ */
+export async function enterAsMember({ requests, route, arrive }) {
+  const id = route.query.get('org_id')
+  if (!id || !await whoIsHere(requests)) return false
+  const { data } = await requests.listOwnOrganisations()
+  const own = data.find((/** @type {{ id: string }} */ each) => each.id === id)
+  if (own) await arrive(`/o/${own.organisation_slug}`)
+  return Boolean(own)
+}
+
+/**
  * @param {Requests} requests
  * @param {string} email
  * @param {string} password
