@@ -108,10 +108,7 @@ impl Import {
     }
 
     fn reaction(&self, tx: &Tx, n: i64, reaction: &Reaction) -> Result<()> {
-        // Some that older servers took are refused by now.
-        if Emoji::check(&reaction.emoji, "emoji").is_err() {
-            return Ok(());
-        }
+        Emoji::check(&reaction.emoji, "emoji").map_err(Error::BadRequest)?;
         let given = tx
             .prepare_cached(
                 "insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing",
