@@ -216,6 +216,8 @@ export async function afternoon(t, kind, width, hand, name) {
   await fill(ada, 'Name', 'Pilot')
   await hands.get(ada).activate(ada, await ada.waitForSelector('input[value="can_post_messages"]'))
   await choose(ada, 'Save')
+  // The dialog has the same words: the role is there once it has closed.
+  await ada.waitForFunction(() => !document.querySelector('dialog'), { polling: 50 })
   await sees(ada, 'Write messages')
   await ada.goto(`${settings}/members`)
   await choose(ada, 'More about Tove Olsen')
