@@ -10,7 +10,7 @@ help:
 	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
 	@echo "make client  the tests of the web client, in node and in browsers (node 20, chromium, firefox)"
 	@echo "make bench   measures the server beside the limits of the machine, and writes docs/performance.md"
-	@echo "make benches the other benchmarks: the writer, attacks, equal times of refusals, slow readers, dear searches"
+	@echo "make benches the other benchmarks: the writer, attacks, equal times of refusals, slow readers, dear searches, the web client"
 	@echo "make dist    the static release binary and its archive in dist/"
 	@echo "make run     build and start a server on 127.0.0.1:8080"
 
@@ -37,6 +37,10 @@ bench:
 
 benches:
 	$(CARGO) bench --bench writer --bench abuse --bench refusals --bench readers --bench searches
+	$(CARGO) build --release --bin tidings
+	cd tests/client && npm ci
+	cd tests/browser && npm ci
+	TIDINGS_BIN=$$(ls -t target/*/release/tidings | head -n 1) node benches/client.mjs
 
 dist:
 	./dist.sh
