@@ -67,6 +67,7 @@ for (const kind of BROWSERS) {
       await press(page, 'Sign out', 'menuitem')
       await press(page, name)
       await page.waitForFunction(() => location.pathname === '/sign-in', { polling: 50 })
+      await page.waitForSelector('form') // Firefox calls it a fault if a page is left while it loads
     }
     for (const [choice, left] of [['Keep and sign out', 1], ['Erase and sign out', 0]]) {
       await signIn(page, server, ada, `/o/${slug}/${second.id}`)
