@@ -84,7 +84,10 @@ async function watched(kind, context, view, problems, host) {
       return open(...input)
     }
   }
-  page.on('pageerror', error => problems.push(`error: ${error.message}`))
+  page.on('pageerror', error => {
+    // Firefox takes a socket whose server is away, or whose page was left, for a fault of the page.
+    if (!/establish a connection to the server at ws|The connection to ws.* was interrupted/.test(error.message)) problems.push(`error: ${error.message}`)
+  })
   page.on('request', request => {
     const url = new URL(request.url())
     if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'localhost', host].includes(url.hostname)) problems.push(`asked for ${url}`)
