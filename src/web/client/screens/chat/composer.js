@@ -27,17 +27,12 @@ const NEAR = 500
  */
 
 /**
- * The composer of a channel or thread; or, for people who may not write there, the reason.
+ * The composer of a listed channel, or of a thread in it; or, for people who may not write there, the reason.
  *
  * @param {Options} options
  */
-export function composerOrReason(options) {
-  const { store, channel } = options
-  const isIn = () => store.channel(channel())
-  const mayWrite = () => store.organisation.value?.permissions.can_post_messages
-  return when(() => isIn() && mayWrite(), () => composer(options),
-    () => h('p', { class: 'notice read-only' }, () => t(isIn() ? 'talk.readOnly' : 'talk.notListed')))
-}
+export const composerOrReason = options => when(() => options.store.organisation.value?.permissions.can_post_messages,
+  () => composer(options), () => h('p', { class: 'notice read-only' }, t('talk.readOnly')))
 
 /** @param {Options} options */
 function composer({ store, channel, thread, label, sent }) {

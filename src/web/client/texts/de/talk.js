@@ -61,7 +61,6 @@ export default {
   gone: 'Diesen Kanal gibt es nicht, oder du kannst ihn nicht sehen.',
   showAll: 'Alles anzeigen',
   readOnly: 'Mit deiner Rolle kannst du hier lesen, aber nicht schreiben.',
-  notListed: 'Dieser Kanal ist archiviert, oder du bist nicht darin. Du kannst hier lesen, aber nicht schreiben.',
   archived: 'Dieser Kanal ist archiviert.',
   archivedMark: 'Archiviert',
   notIn: 'Du bist nicht in diesem Kanal.',

@@ -61,7 +61,6 @@ export default {
   gone: 'This channel doesn’t exist, or you can’t see it.',
   showAll: 'Show all',
   readOnly: 'With your role you can read here, but not write.',
-  notListed: 'This channel is archived, or you are not in it. You can read here, but not write.',
   archived: 'This channel is archived.',
   archivedMark: 'Archived',
   notIn: 'You are not in this channel.',
