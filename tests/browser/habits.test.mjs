@@ -1,7 +1,7 @@
 // What people bring from other chats: where they tap, point and look first. In Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, enter, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
 /** Three people talk in general; Ada and Grace have a channel of their own. */
@@ -17,19 +17,6 @@ async function world(t) {
   const dock = (await ada.call('POST', '/channels', { name: 'dry-dock', organisation_id: harbour.id, userIds: [grace.id] })).id
   const say = (content, more = {}) => grace.call('POST', `/channels/${general}/messages`, { content, ...more })
   return { server, ada, grace, tove, harbour, general, dock, say, talk: `${server.url}/o/${harbour.slug}` }
-}
-
-/** Opens an address with the cookies of a new session. */
-async function enter(page, { url }, { email, password }, address) {
-  const response = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
-    body: JSON.stringify({ email, password, cookie: true }),
-  })
-  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
-  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
-  await page.bringToFront() // a tab that nobody looks at does nothing
-  await page.goto(address)
 }
 
 const COMPOSER = '.main .composer textarea'

@@ -1,7 +1,7 @@
 // Two people talk: what one does, the other sees; threads, search, pins and people of a channel; by keyboard as well. In Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, arrives, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, arrives, enter, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
 const timeout = 60_000
@@ -14,20 +14,6 @@ async function world(t) {
   ])
   const harbour = await organisation(ada, [grace])
   return { server, ada, grace, harbour, channel: harbour.general.id, talk: `${server.url}/o/${harbour.slug}` }
-}
-
-/** Opens an address with a new session's cookies. */
-async function enter(page, { url }, { email, password }, address) {
-  const response = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
-    body: JSON.stringify({ email, password, cookie: true }),
-  })
-  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
-  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
-  await page.bringToFront() // a tab that nobody looks at does nothing
-  await page.goto(address)
-  await composer(page)
 }
 
 const composer = page => page.waitForSelector('.main .composer textarea', { visible: true })
@@ -82,7 +68,9 @@ for (const kind of BROWSERS) {
     const [one, other] = await Promise.all([browser.visitor(WIDE), browser.visitor(WIDE)])
     const [hers, theirs] = [one.page, other.page]
     await enter(hers, server, ada, `${talk}/${channel}`)
+    await composer(hers)
     await enter(theirs, server, grace, `${talk}/${channel}`)
+    await composer(theirs)
 
     await t.test('a post is there for others, and Up edits it', async () => {
       await post(hers, 'The pilot boat is late')
@@ -277,6 +265,7 @@ for (const kind of BROWSERS) {
     const { visitor } = await launch(t, kind)
     const { page, problems } = await visitor(WIDE)
     await enter(page, server, ada, `${talk}/${channel}?m=${first.id}`)
+    await composer(page)
     await page.waitForSelector('.row.goal')
     assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /Buoy 119/)
     await write(page, 'All buoys seen')

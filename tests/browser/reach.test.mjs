@@ -2,7 +2,7 @@
 // and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, enter, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
 /** Ada and Grace talk in two channels; Grace has said three things in the first. She has a third, which Ada isn't in. */
@@ -21,19 +21,6 @@ async function world(t) {
   await ada.call('PATCH', `/channels/${general}`, { topic: 'Tides and lines', description: 'What everybody\nhas to know' })
   const quay = (await grace.call('POST', '/channels', { name: 'quay-five', organisation_id: harbour.id })).id
   return { server, ada, grace, general, dock, quay, talk: `${server.url}/o/${harbour.slug}` }
-}
-
-/** Opens an address with the cookies of a new session. */
-async function enter(page, { url }, { email, password }, address) {
-  const response = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
-    body: JSON.stringify({ email, password, cookie: true }),
-  })
-  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
-  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
-  await page.goto(address)
-  await page.bringToFront()
 }
 
 /** Waits until the focus is at what a selector names. */

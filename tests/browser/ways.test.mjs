@@ -2,7 +2,7 @@
 // Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, arrives, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, arrives, enter, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { mailServer } from '../sdk/lib/mailserver.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
@@ -21,18 +21,6 @@ async function world(t) {
   await grace.call('PUT', `/channels/${old}/archive`, { archived: true })
   const quay = await made(grace, 'quay-five')
   return { server, ada, grace, harbour, office, old, quay, talk: `${server.url}/o/${harbour.slug}` }
-}
-
-/** Opens an address with the cookies of a new session. */
-async function enter(page, { url }, { email, password }, address) {
-  const response = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
-    body: JSON.stringify({ email, password, cookie: true }),
-  })
-  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
-  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
-  await visit(page, address)
 }
 
 async function visit(page, address) {

@@ -101,6 +101,18 @@ async function watched(kind, context, view, problems, host) {
   return page
 }
 
+/** Opens an address with a new session's cookies. */
+export async function enter(page, { url }, { email, password }, address) {
+  const response = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
+    body: JSON.stringify({ email, password, cookie: true }),
+  })
+  const pairs = response.headers.getSetCookie().map(cookie => cookie.split(';')[0].split('='))
+  await page.browserContext().setCookie(...pairs.map(([name, value]) => ({ name, value, domain: '127.0.0.1', path: '/', httpOnly: true })))
+  await page.goto(address)
+}
+
 /** The elements of a role, by accessible name as `page.locator` takes it: `byRole('button', 'Sign in')`. */
 export const byRole = (role, name) => `::-p-aria([role="${role}"][name="${name}"])`
 
