@@ -15,6 +15,7 @@ async function world(t) {
   const harbour = await organisation(ada, [grace, tim])
   const made = (owner, name, more) => owner.call('POST', '/channels', { name, organisation_id: harbour.id, ...more })
   const [engine, quay] = [await made(ada, 'engine-room', { userIds: [grace.id] }), await made(grace, 'quay-five', { description: 'Who moors where' })]
+  await made(grace, 'slipway', { description: 'What is hauled out' })
   const message = await grace.call('POST', `/channels/${harbour.general.id}/messages`, { content: 'The new injector is in.' })
   return { server, ada, grace, tim, harbour, engine, quay, message }
 }
@@ -254,7 +255,10 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
     await page.keyboard.press('Enter')
     await take(page, 'Browse channels')
     await isAt(page, 'Name or topic')
+    await sees(page, 'What is hauled out')
     await page.keyboard.type('quay')
+    // Without the other channel the list is the one of what was typed: it can't come after Join and take the row away.
+    await page.waitForFunction(() => !document.body.innerText.includes('What is hauled out'), { polling: 30 })
     await sees(page, 'Who moors where')
     await reach(page, 'Join')
     await page.keyboard.press('Enter')

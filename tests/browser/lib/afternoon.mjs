@@ -48,7 +48,7 @@ const shown = (page, text, within = '.app') => page.waitForFunction((text, withi
 async function withMessage(page, text, tool) {
   await page.bringToFront()
   const row = await page.waitForFunction(text => [...document.querySelectorAll('.main .row')].find(each => each.querySelector('.text')?.innerText.includes(text)),
-    { polling: 50 }, text).catch(async () => assert.fail(`no "${text}" at ${await page.evaluate(() => `${location.pathname}\n${document.body.innerText}`)}`))
+    { polling: 50 }, text).catch(async () => assert.fail(`no "${text}" to ${tool}: ${await page.evaluate(() => `${location.pathname} ${JSON.stringify(document.querySelector('.main')?.innerText)}`)}`))
   if (hands.get(page) === HANDS.keys) await HANDS.keys.enter(page, row)
   else await row.hover()
   await hands.get(page).activate(page, await row.waitForSelector(`.tools button[aria-label="${tool}"]`))
