@@ -71,8 +71,8 @@ export class Reader {
 
 /** Whatever can be read. */
 export class Source {
-  /** @type {Set<Reader>} */
-  #readers = new Set()
+  /** @type {Set<Reader> | null} */
+  #readers = null
   version = 0
 
   /** Makes the value of a computed one new, if it is stale. */
@@ -87,17 +87,18 @@ export class Source {
 
   /** @param {Reader} reader */
   add(reader) {
+    this.#readers ??= new Set()
     this.#readers.add(reader)
     if (this.#readers.size === 1) this.heard(true)
   }
 
   /** @param {Reader} reader */
   remove(reader) {
-    if (this.#readers.delete(reader) && this.#readers.size === 0) this.heard(false)
+    if (this.#readers?.delete(reader) && this.#readers.size === 0) this.heard(false)
   }
 
   tellReaders() {
-    for (const each of [...this.#readers]) each.changed()
+    if (this.#readers) for (const each of [...this.#readers]) each.changed()
   }
 }
 

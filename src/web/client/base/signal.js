@@ -27,13 +27,22 @@ const waiting = new Set()
 
 /** Holds what ends together: effects, other owners, and functions that clean up. */
 export class Owner {
-  /** @type {Set<() => void>} */
-  #ends = new Set()
+  /** @type {Set<Owner | (() => void)> | null} */
+  #held = null
   #outer = owner
   #ended = false
+  #last
 
-  constructor() {
-    if (this.#outer) this.#outer.#ends.add(this.end)
+  /** @param {() => void} [last] Runs once, after all else has ended. */
+  constructor(last) {
+    this.#last = last
+    if (this.#outer) this.#outer.#hold(this)
+  }
+
+  /** @param {Owner | (() => void)} end */
+  #hold(end) {
+    this.#held ??= new Set()
+    this.#held.add(end)
   }
 
   /**
@@ -44,10 +53,21 @@ export class Owner {
    * @returns {T}
    */
   run(run) {
+    return untracked(() => this.enter(run))
+  }
+
+  /**
+   * Runs a function whose effects belong to this owner.
+   *
+   * @template T
+   * @param {() => T} run
+   * @returns {T}
+   */
+  enter(run) {
     const outer = owner
     owner = this
     try {
-      return untracked(run)
+      return run()
     } finally {
       owner = outer
     }
@@ -56,16 +76,23 @@ export class Owner {
   /** @param {() => void} end Runs once, when this owner ends. */
   onEnd(end) {
     if (this.#ended) end()
-    else this.#ends.add(end)
+    else this.#hold(end)
   }
 
-  end = () => {
+  /** Ends what it holds. It may hold other things then. */
+  clear() {
+    const held = this.#held
+    if (!held) return
+    this.#held = null
+    for (const each of [...held].reverse()) each instanceof Owner ? each.end() : each()
+  }
+
+  end() {
     if (this.#ended) return
     this.#ended = true
-    if (this.#outer) this.#outer.#ends.delete(this.end)
-    const ends = [...this.#ends].reverse()
-    this.#ends.clear()
-    for (const end of ends) end()
+    if (this.#outer) this.#outer.#held?.delete(this)
+    this.clear()
+    this.#last?.()
   }
 }
 
@@ -97,21 +124,32 @@ export const currentOwner = () => owner
  * @param {T} initial
  * @returns {Signal<T>}
  */
-export function signal(initial) {
-  const source = new Source()
-  let current = initial
-  return {
-    get value() {
-      source.noteReader()
-      return current
-    },
-    set value(next) {
-      if (Object.is(next, current)) return
-      current = next
-      source.version += 1
-      batch(() => source.tellReaders())
-    },
-    peek: () => current,
+export const signal = initial => new Value(initial)
+
+/** @template T */
+class Value extends Source {
+  #current
+
+  /** @param {T} initial */
+  constructor(initial) {
+    super()
+    this.#current = initial
+  }
+
+  get value() {
+    this.noteReader()
+    return this.#current
+  }
+
+  set value(next) {
+    if (Object.is(next, this.#current)) return
+    this.#current = next
+    this.version += 1
+    batch(() => this.tellReaders())
+  }
+
+  peek() {
+    return this.#current
   }
 }
 
@@ -165,22 +203,15 @@ export function computed(make) {
  * @returns {() => void} Ends the effect.
  */
 export function effect(run) {
-  const whole = new Owner()
-  /** @type {Owner | null} */
-  let made = null
+  const made = new Owner(() => {
+    inputs.forget()
+    waiting.delete(ifStale)
+    effects -= 1
+  })
+  const body = () => made.enter(run)
   const again = () => {
-    made?.end()
-    made = whole.run(() => new Owner())
-    const body = made
-    inputs.track(() => {
-      const outer = owner
-      owner = body
-      try {
-        run()
-      } finally {
-        owner = outer
-      }
-    })
+    made.clear()
+    inputs.track(body)
   }
   const ifStale = () => {
     if (inputs.isStale()) again()
@@ -189,14 +220,9 @@ export function effect(run) {
     waiting.add(ifStale)
     if (batches === 0) flush()
   }, true)
-  whole.onEnd(() => {
-    inputs.forget()
-    waiting.delete(ifStale)
-    effects -= 1
-  })
   effects += 1
   again()
-  return whole.end
+  return () => made.end()
 }
 
 let effects = 0

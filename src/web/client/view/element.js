@@ -98,21 +98,25 @@ export function safeAddress(address) {
 export function append(parent, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(parent, child)
-    else if (typeof child === 'function') parent.append(...changing(child))
+    else if (typeof child === 'function') changing(parent, child)
     else if (child != null && child !== false) parent.append(/** @type {Node | string} */ (typeof child === 'number' ? String(child) : child))
   }
 }
 
 /**
- * The nodes of a function, kept between two empty texts that mark their place.
+ * Appends the nodes of a function, between two empty texts that mark their place when it is read again.
  *
+ * @param {Element | DocumentFragment} parent
  * @param {() => Child} make
  */
-function changing(make) {
+function changing(parent, make) {
   const [start, end] = [document.createTextNode(''), document.createTextNode('')]
-  const first = document.createDocumentFragment()
-  first.append(start, end)
+  parent.append(start)
   effect(() => {
+    if (!end.parentNode) {
+      append(parent, [make()])
+      return
+    }
     const nodes = document.createDocumentFragment()
     append(nodes, [make()])
     keepFocus(start.parentElement, () => {
@@ -120,7 +124,7 @@ function changing(make) {
       end.before(nodes)
     })
   })
-  return [...first.childNodes]
+  parent.append(end)
 }
 
 /**
