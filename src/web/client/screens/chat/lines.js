@@ -40,6 +40,17 @@ export function lines(messages, pending, firstNew, me) {
 }
 
 /**
+ * The lines around the place where a talk opens: what is new, or the end.
+ *
+ * @param {Line[]} all
+ * @param {number} count How many fill the window.
+ */
+export function atOpening(all, count) {
+  const at = all.findIndex(each => each.kind === 'new')
+  return at < 0 ? all.slice(-count) : all.slice(Math.max(0, at - (count >> 1)), at + count)
+}
+
+/**
  * @param {Message} message
  * @param {boolean} isFirst
  * @param {Pending | null} pending

@@ -3,13 +3,14 @@
 import { effect, onEnd, signal } from '../../base/signal.js'
 import { dayLine } from '../../text/dates.js'
 import { t } from '../../text/words.js'
+import { afterPaint } from '../../view/after-paint.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { keepPlace } from '../../view/keep-place.js'
 import { list } from '../../view/list.js'
 import { roving } from '../../view/roving.js'
 import { announcer } from './announcer.js'
-import { lines } from './lines.js'
+import { atOpening, lines } from './lines.js'
 import { readingMark } from './reading-mark.js'
 import { messageRow } from './row.js'
 
@@ -18,6 +19,8 @@ import { messageRow } from './row.js'
 
 /** Pixels from an end at which the next page is fetched. */
 const AHEAD = 800
+/** Pixels that most lines take at least. */
+const LINE = 28
 /** How long a row is there before it counts as seen. */
 const SEEN_AFTER_MS = 250
 
@@ -37,9 +40,14 @@ const SEEN_AFTER_MS = 250
 export function messageList(store, { talk, pending, lastRead, hasUnread, read, goal, label, inThread, head }) {
   const me = store.me.peek()?.user_id ?? ''
   const mark = readingMark(store, talk, { lastRead, hasUnread, read })
+  // The first frame shows what fills the window, without what a pointer or the focus is needed for: the rest comes right after it.
+  const isSettled = signal(goal() !== null)
   const content = list(h('ol', { class: 'rows', 'aria-label': label }),
-    () => lines(talk.rows.value, pending(), mark.firstNew.value, me),
-    each => each.key, item => line(store, item, inThread, goal), brokenRow)
+    () => {
+      const all = lines(talk.rows.value, pending(), mark.firstNew.value, me)
+      return isSettled.value ? all : atOpening(all, Math.ceil(innerHeight / LINE))
+    },
+    each => each.key, item => line(store, item, { inThread, goal, isSettled }), brokenRow)
   roving(content, '.row')
   const isAtEnd = signal(true)
   const scroller = h('div', { class: 'talk', tabindex: -1 },
@@ -50,7 +58,7 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
   const moved = () => {
     isAtEnd.value = place.isAtEnd()
     talk.isInNewerHalf = scroller.scrollTop + scroller.clientHeight / 2 > scroller.scrollHeight / 2
-    if (!busy) void fill()
+    if (!busy && isSettled.peek()) void fill()
     seen()
   }
   const place = keepPlace(scroller, content, { isWhole: () => !talk.hasNewer.peek(), moved })
@@ -100,17 +108,24 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     const state = talk.state.value
     if (state !== 'current' && talk.rows.value.length === 0) return
     if (wanted && wanted !== reached) void show(wanted)
-    else if (!wanted && !isOpen) {
-      const line = content.querySelector('.day.new')
-      if (line) queueMicrotask(() => place.show(line, 0.2))
-      else queueMicrotask(place.toEnd)
-    }
+    else if (!wanted && !isOpen) queueMicrotask(open)
     isOpen = true
   })
+
+  const settle = () => { isSettled.value = true }
+  function open() {
+    const line = content.querySelector('.day.new')
+    if (line) place.show(line, 0.2)
+    else place.toEnd()
+    const [rows, box] = [content.getBoundingClientRect(), scroller.getBoundingClientRect()]
+    if (rows.top > box.top || rows.bottom < box.bottom - LINE) settle()
+    else afterPaint(settle)
+  }
 
   /** @param {string} id */
   async function show(id) {
     reached = id
+    settle()
     // Rows that are loaded already are there before the list stands in the page, where it can scroll.
     await (talk.rows.peek().some(each => each.id === id) ? null : talk.around(id))
     const row = content.querySelector(`[data-id="${CSS.escape(id)}"]`)
@@ -141,14 +156,13 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
 /**
  * @param {Store} store
  * @param {import('../../base/signal.js').Signal<import('./lines.js').Line>} item
- * @param {boolean} inThread
- * @param {() => string | null} goal
+ * @param {Parameters<typeof messageRow>[2]} options
  */
-function line(store, item, inThread, goal) {
+function line(store, item, options) {
   const now = item.peek()
   if (now.kind === 'day') return h('li', { class: 'day' }, () => dayLine(now.at))
   if (now.kind === 'new') return h('li', { class: 'day new' }, t('talk.new'))
-  return messageRow(store, () => /** @type {any} */ (item.value), { inThread, goal })
+  return messageRow(store, () => /** @type {any} */ (item.value), options)
 }
 
 const brokenRow = () => h('li', { class: 'row-item error' }, t('talk.broken'))

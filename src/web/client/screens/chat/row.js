@@ -24,9 +24,10 @@ import { reactionBar } from './reactions.js'
 /**
  * @param {Store} store
  * @param {() => { message: Message, isFirst: boolean, pending?: Pending | null }} item
- * @param {{ inThread: boolean, goal: () => string | null, isAlone?: boolean }} options `isAlone` tells the day, which no line above does.
+ * @param {{ inThread: boolean, goal: () => string | null, isAlone?: boolean, isSettled?: { value: boolean } }} options `isAlone` tells
+ *   the day, which no line above does. The tools come once `isSettled`.
  */
-export function messageRow(store, item, { inThread, goal, isAlone = false }) {
+export function messageRow(store, item, { inThread, goal, isAlone = false, isSettled = { value: true } }) {
   const message = computed(() => item().message)
   const isFirst = () => item().isFirst
   const pending = () => item().pending ?? null
@@ -64,7 +65,7 @@ export function messageRow(store, item, { inThread, goal, isAlone = false }) {
       reactionBar(store, () => message.value),
       pendingNote(store, pending),
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
-    when(hasTools, () => messageTools(store, () => message.value, { openThread }))))
+    when(() => isSettled.value && hasTools(), () => messageTools(store, () => message.value, { openThread }))))
 }
 
 const NEVER = '0001-01-01T00:00:00Z'

@@ -1,7 +1,8 @@
 // The list of where one can be: own threads, starred channels, channels, people.
 
-import { computed } from '../../base/signal.js'
+import { computed, signal } from '../../base/signal.js'
 import { number, t } from '../../text/words.js'
+import { afterPaint } from '../../view/after-paint.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
@@ -14,6 +15,8 @@ import { connectionLine } from './connection-line.js'
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 
+/** Pixels that a place takes. */
+const PLACE = 30
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /**
@@ -110,9 +113,15 @@ function threadsLink(store) {
  * @param {() => readonly Channel[]} items
  * @param {import('../../view/element.js').Child} [button]
  */
-const section = (store, title, items, button) => h('section', { 'aria-label': title },
-  h('h2', null, h('span', null, title), button),
-  list(h('ul', null), items, each => each.id, item => h('li', null, placeLink(store, item))))
+function section(store, title, items, button) {
+  // The first frame shows no more than the window does.
+  const isSettled = signal(false)
+  afterPaint(() => { isSettled.value = true })
+  return h('section', { 'aria-label': title },
+    h('h2', null, h('span', null, title), button),
+    list(h('ul', null), () => isSettled.value ? items() : items().slice(0, Math.ceil(innerHeight / PLACE)),
+      each => each.id, item => h('li', null, placeLink(store, item))))
+}
 
 /**
  * @param {Store} store
