@@ -41,7 +41,7 @@ followPreferences()
 followLinks()
 followViewport()
 
-const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('common', 'talk', 'chat', 'refusals'))
+const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages), 'common', 'talk', 'chat', 'refusals')
 /** A tab that was never looked at does nothing, as those that are restored behind another. */
 const looked = new Promise(resolve => {
   const look = () => { if (document.visibilityState === 'visible') resolve(null) }

@@ -29,6 +29,8 @@ export function createKept({ storage, clock }) {
   const whose = storage.open('tidings')
   /** @type {Promise<import('./storage.js').Records> | null} */
   let records = null
+  /** A talk that was read along with the lists. @type {{ channel: string, talk: KeptTalk | null } | null} */
+  let ahead = null
   /** What waits to be written, by key. @type {Map<string, () => any>} */
   const waiting = new Map()
   /** Whose visit this is. */
@@ -56,14 +58,21 @@ export function createKept({ storage, clock }) {
   }
 
   return {
-    /** Who used this browser last, with what they saw. @returns {Promise<{ user: string, start: any } | null>} */
-    async last() {
+    /**
+     * Who used this browser last, with what they saw.
+     *
+     * @param {string} [channel] Its talk is read at the same time, so that both are painted at once.
+     * @returns {Promise<{ user: string, start: any } | null>}
+     */
+    async last(channel) {
       const last = await (await whose).get('last').catch(() => null)
       // Whoever didn't wait for it has begun with what the server answered.
       if (last?.version !== VERSION || records) return null
       owner = last.user
       records = storage.open(KEPT + owner)
-      const start = await (await records).get('start').catch(() => null)
+      const all = await records
+      const [start, talk] = await Promise.all(['start', `talk/${channel}`].map(key => all.get(key).catch(() => null)))
+      if (channel) ahead = { channel, talk: talk ?? null }
       return start ? { user: last.user, start } : null
     },
 
@@ -92,7 +101,12 @@ export function createKept({ storage, clock }) {
     }),
 
     /** @param {string} channel @returns {Promise<KeptTalk | null>} */
-    talk: async channel => (records ? (await (await records).get(`talk/${channel}`).catch(() => null)) ?? null : null),
+    async talk(channel) {
+      const known = ahead
+      ahead = null
+      if (known?.channel === channel) return known.talk
+      return records ? (await (await records).get(`talk/${channel}`).catch(() => null)) ?? null : null
+    },
 
     /**
      * Erases what the user may not see any more, and the oldest.
@@ -113,11 +127,13 @@ export function createKept({ storage, clock }) {
     /** The user is out of a channel. @param {string} channel */
     async drop(channel) {
       waiting.delete(`talk/${channel}`)
+      ahead = null
       await (await records)?.delete(`talk/${channel}`).catch(() => {})
     },
 
     async forget() {
       waiting.clear()
+      ahead = null
       await (await records)?.clear().catch(() => {})
     },
 

@@ -69,7 +69,7 @@ export function createOpening({ api, me, organisations, channels, people, thread
    * @returns {Promise<boolean>}
    */
   const restore = async (own, slug, channel) => {
-    const last = isConnected ? null : await soon(kept.last())
+    const last = isConnected ? null : await soon(kept.last(channel))
     if (!last || isKnown() || (slug && last.start.organisation.organisation_slug !== slug)) return false
     batch(() => {
       started({ ...last.start, tokens: [] })

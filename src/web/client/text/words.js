@@ -87,8 +87,10 @@ export async function loadWords(...areas) {
  * Sets the language, once all areas that were asked for are there in it. The last call wins.
  *
  * @param {string} name Any that there isn't becomes English.
+ * @param {...string} areas Are asked for with it.
  */
-export async function setLanguage(name) {
+export async function setLanguage(name, ...areas) {
+  for (const area of areas) wanted.add(area)
   const next = isLanguage(name) ? name : 'en'
   const change = changes += 1
   const loaded = await Promise.all([...wanted].map(area => load(next, area)))
