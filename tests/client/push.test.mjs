@@ -121,6 +121,27 @@ test('what was heard moves the place, and is not heard twice', async () => {
   assert.deepEqual(line().last('connect').connect.subs.me, { recover: true, ...at(11) })
 })
 
+test('what comes faster than people read is handed on together, and nothing of it is lost', async () => {
+  const { line, greet, told, clock } = await play()
+  greet()
+  await clock.pass(1000)
+  let offset = 10
+  const post = count => {
+    for (let n = 0; n < count; n += 1) line().say({ push: { channel: 'me', pub: { offset: offset += 1, data: 'x' } } })
+    return told.length - 1
+  }
+  assert.equal(post(8), 8, 'a few are told at once')
+  assert.equal(post(2), 8, 'and more wait')
+  await clock.pass(249)
+  assert.equal(post(0), 8)
+  await clock.pass(1)
+  assert.equal(post(0), 10)
+  assert.equal(post(30), 29, 'until they are many')
+  line().end(1006)
+  assert.equal(post(0), 40)
+  assert.deepEqual(told.slice(1), Array.from({ length: 40 }, (_, n) => `me ${11 + n} x`))
+})
+
 test('it says when recovery can not be proved, and which streams are gone', async () => {
   const { greet, told } = await play({ own: [['me', at(10)], ['left', at(10)]] })
   greet({ me: { ...at(90), was_recovering: true, recovered: false } })

@@ -10,6 +10,15 @@ const OPENING_MS = 15_000
 /** A connection that stands answers at once, or is dead. */
 const PROBE_MS = 5000
 
+/**
+ * A leaky bucket: so many frames are handed on as they come, and another one for each time that passes. What comes faster than people
+ * read is handed on together: once in a while, or when so many wait that the page would stand still for them.
+ */
+const FEW = 8
+const DRAIN_MS = 60
+const WHILE_MS = 250
+const MANY = 16
+
 /** @typedef {{ code: number, message: string, temporary?: boolean }} Fault Why a command failed. Code 0: the connection ended. */
 /** @typedef {(fault: Fault | null, result: any) => void} Replied */
 /** @typedef {{ name: string, body: object, replied: Replied }} Command */
@@ -42,6 +51,12 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
   let silence = OPENING_MS
   let heardAt = clock.now()
   let cancelWatch = () => {}
+  /** Frames that wait to be handed on. @type {string[]} */
+  let held = []
+  /** @type {(() => void) | null} */
+  let cancelHold = null
+  let level = 0
+  let since = 0
   const line = new WebSocket(url)
 
   /** @param {number} code @param {string} [reason] */
@@ -97,16 +112,31 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
     watch()
     opened()
   }
-  line.onmessage = ({ data }) => {
-    if (isOver) return
-    watch()
+  const handOn = () => {
+    cancelHold?.()
+    cancelHold = null
+    const frames = held
+    held = []
     together(() => {
-      for (const each of String(data).split('\n')) {
+      for (const each of frames.flatMap(frame => frame.split('\n'))) {
         if (each !== '' && !isOver) take(JSON.parse(each))
       }
     })
   }
-  line.onclose = ({ code, reason }) => end(code, reason)
+  line.onmessage = ({ data }) => {
+    if (isOver) return
+    watch()
+    held.push(String(data))
+    const now = clock.now()
+    level = Math.min(FEW, Math.max(0, level - (now - since) / DRAIN_MS)) + 1
+    since = now
+    if (level <= FEW || held.length === MANY) handOn()
+    else cancelHold ??= clock.after(WHILE_MS, handOn)
+  }
+  line.onclose = ({ code, reason }) => {
+    handOn()
+    end(code, reason)
+  }
   line.onerror = () => {}
   watch()
 
