@@ -76,14 +76,14 @@ for (const kind of BROWSERS) {
       await tap(page, '.row-item:last-child .text')
       await new Promise(resolve => setTimeout(resolve, 200))
       const looks = selector => page.$eval(selector, row => ({
-        ground: getComputedStyle(row).backgroundColor, frame: getComputedStyle(row).outlineStyle, tools: getComputedStyle(row.querySelector('.tools')).opacity,
+        ground: getComputedStyle(row).backgroundColor, frame: getComputedStyle(row).outlineStyle, tools: getComputedStyle(row.querySelector('.tools .icon')).visibility,
       }))
-      assert.deepEqual(await looks('.row-item:last-child .row'), { ground: 'rgba(0, 0, 0, 0)', frame: 'none', tools: '0' })
+      assert.deepEqual(await looks('.row-item:last-child .row'), { ground: 'rgba(0, 0, 0, 0)', frame: 'none', tools: 'hidden' })
       const id = await page.$eval('.row-item:last-child .row', row => row.dataset.id)
       await page.goto(`${talk}/${general}?m=${id}`)
       await holds(page, () => document.activeElement?.matches('.row.goal'))
       const { frame, tools } = await looks('.row.goal')
-      assert.deepEqual({ frame, tools }, { frame: 'none', tools: '0' })
+      assert.deepEqual({ frame, tools }, { frame: 'none', tools: 'hidden' })
       await picture(page, `habits-goal-${kind}`)
     })
 
@@ -165,7 +165,7 @@ for (const kind of BROWSERS) {
       const [other, own] = rows.slice(-2)
       await (await other.$('.text')).click()
       await own.hover()
-      await holds(page, () => [...document.querySelectorAll('.main .row')].filter(each => getComputedStyle(each.querySelector('.tools')).opacity === '1')
+      await holds(page, () => [...document.querySelectorAll('.main .row')].filter(each => getComputedStyle(each.querySelector('.tools .icon')).visibility === 'visible')
         .map(each => each.querySelector('.text').innerText).join() === 'All seen')
       await (await own.$('.tools button:last-child')).click()
       await press(page, 'Edit', 'menuitem')

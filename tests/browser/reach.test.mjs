@@ -196,7 +196,7 @@ async function byFinger(t, kind, { server, ada, general, talk }) {
 
   await t.test('a tap shows no tools, and a finger that moves on opens nothing', async () => {
     await page.touchscreen.tap(...await middle('Who takes the lines?'))
-    assert.ok(!await page.evaluate(() => [...document.querySelectorAll('.tools')].some(each => each.checkVisibility({ opacityProperty: true }))))
+    assert.ok(!await page.evaluate(() => [...document.querySelectorAll('.tools .icon')].some(each => each.checkVisibility({ visibilityProperty: true }))))
     await rest('Who takes the lines?', 600, 40)
     assert.equal(await hasMenu(), false)
   })
