@@ -248,7 +248,7 @@ for (const kind of BROWSERS) {
       await picture(page, `habits-day-${kind}`)
       await theme(page, kind, 'dark')
       await page.goto(`${talk}/${general}?search=water`)
-      await page.waitForSelector('.result time')
+      await holds(page, () => document.querySelector('.result time') !== null)
       assert.match(await page.$eval('.result time', each => each.innerText), /^[A-Z][a-z]{2} \d+.* \d+:\d\d/)
       await picture(page, `habits-search-${kind}-dark`)
     })

@@ -19,8 +19,9 @@ import { messageRow } from './row.js'
 
 /** Pixels from an end at which the next page is fetched. */
 const AHEAD = 800
-/** Pixels that most lines take at least. */
+/** Pixels that most lines take at least, and that stand above and below the talk. */
 const LINE = 28
+const AROUND = 120
 /** How long a row is there before it counts as seen. */
 const SEEN_AFTER_MS = 250
 
@@ -42,10 +43,11 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
   const mark = readingMark(store, talk, { lastRead, hasUnread, read })
   // The first frame shows what fills the window, without what a pointer or the focus is needed for: the rest comes right after it.
   const isSettled = signal(goal() !== null)
+  const settle = () => { isSettled.value = true }
   const content = list(h('ol', { class: 'rows', 'aria-label': label }),
     () => {
       const all = lines(talk.rows.value, pending(), mark.firstNew.value, me)
-      return isSettled.value ? all : atOpening(all, Math.ceil(innerHeight / LINE))
+      return isSettled.value ? all : atOpening(all, Math.ceil((innerHeight - AROUND) / LINE))
     },
     each => each.key, item => line(store, item, { inThread, goal, isSettled }), brokenRow)
   roving(content, '.row')
@@ -112,7 +114,6 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     isOpen = true
   })
 
-  const settle = () => { isSettled.value = true }
   function open() {
     const line = content.querySelector('.day.new')
     if (line) place.show(line, 0.2)
