@@ -1,3 +1,5 @@
+import { onEnd } from '../base/signal.js'
+
 /**
  * Runs a function once the calls have paused, so that a search doesn't ask at every key.
  *
@@ -7,6 +9,7 @@
 export function delayed(run, pause = 200) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting
+  onEnd(() => clearTimeout(waiting))
   return () => {
     clearTimeout(waiting)
     waiting = setTimeout(run, pause)

@@ -39,26 +39,11 @@ const PATHS = {
   webhook: 'M7.500 8.500a3 3 0 1 1 4.500-1.500l2.500 4.500M6.500 10l-2 3.500a2.200 2.200 0 1 0 3.300 1.500H13M13 15a2.200 2.200 0 1 0 1.500-3.500',
 }
 
-/** Each that was drawn once: a copy costs a fraction of it. @type {Map<string, SVGElement>} */
-const drawn = new Map()
-
 /**
  * @param {string} name
  * @param {{ filled?: boolean }} [options]
- * @returns {SVGElement}
  */
 export function icon(name, { filled = false } = {}) {
-  const key = filled ? `${name} filled` : name
-  const known = drawn.get(key) ?? draw(name, filled)
-  drawn.set(key, known)
-  return /** @type {SVGElement} */ (known.cloneNode(true))
-}
-
-/**
- * @param {string} name
- * @param {boolean} filled
- */
-function draw(name, filled) {
   const path = PATHS[name]
   if (!path) throw new Error(`no icon ${name}`)
   return svg('svg', { class: 'icon', viewBox: '0 0 20 20', 'aria-hidden': 'true', focusable: 'false' },

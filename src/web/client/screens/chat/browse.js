@@ -6,6 +6,7 @@ import { openDialog } from '../../view/dialog.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
+import { paged } from '../../view/paged.js'
 import { wording } from '../../view/wording.js'
 import { delayed } from '../../view/delayed.js'
 import { createChannel } from './create-channel.js'
@@ -35,7 +36,7 @@ function browse(store, close) {
     type: 'text', inputmode: 'search', autocomplete: 'off', spellcheck: 'false', dir: 'auto', 'aria-label': t('chat.browseSearch'), placeholder: t('chat.browseSearch'),
     oninput: () => typed(input.value.trim()),
   })
-  void look('')
+  void look()
   const found = list(h('ul', { class: 'browse-rows', hidden: () => rows.value.length === 0 }), () => rows.value, each => each.id,
     item => row(store, item.peek(), close))
   return [
@@ -44,7 +45,7 @@ function browse(store, close) {
         type: 'button', class: 'button', onclick: () => close('new'),
       }, icon('plus'), t('talk.create')))),
     h('div', { class: 'browse-found' }, found,
-      h('p', { class: 'quiet', role: 'status' }, () => state.value),
+      h('p', { class: 'quiet', role: 'status' }, state),
       when(() => next.value, () => h('button', {
         type: 'button', class: 'button',
         onclick: async () => {
@@ -58,44 +59,26 @@ function browse(store, close) {
   ]
 }
 
-/** Open channels that were found, a page after the other. @param {Store} store */
+/** Open channels by what is typed, a page after the other. @param {Store} store */
 export function openChannels(store) {
-  const rows = signal(/** @type {OpenChannel[]} */ ([]))
-  const state = signal('')
-  const next = signal(/** @type {Record<string, string> | null} */ (null))
-  const isBusy = signal(false)
-  let [last, wanted] = [0, '']
-  /**
-   * @param {Record<string, string | number>} query
-   * @param {OpenChannel[]} before
-   */
-  const load = async (query, before) => {
-    const turn = last += 1
-    isBusy.value = true
-    if (before.length === 0 && rows.peek().length === 0) state.value = t('common.loading')
-    try {
-      const answer = await store.api.listOpenChannels(store.organisation.peek()?.id ?? '', query)
-      if (turn !== last) return
-      rows.value = [...before, ...answer.data]
-      next.value = answer.next
-      if (rows.value.length > 0) state.value = ''
-      else state.value = query.q ? t('chat.nothingFound') : t('chat.browseNone')
-    } catch (error) {
-      if (turn === last) state.value = wording.explain(error)
-    }
-    if (turn === last) isBusy.value = false
-  }
-  const look = (/** @type {string} */ q) => load(q ? { q, limit: PAGE } : { limit: PAGE }, [])
-  const later = delayed(() => look(wanted))
+  const found = paged((/** @type {Record<string, string | number>} */ query) => store.api.listOpenChannels(store.organisation.peek()?.id ?? '', query))
+  let wanted = ''
+  const look = () => found.ask(wanted ? { q: wanted, limit: PAGE } : { limit: PAGE })
+  const later = delayed(look)
   return {
-    rows, state, next, isBusy, look,
+    ...found,
+    look,
     /** Looks once the typing has paused. */
-    typed: (/** @type {string} */ q) => {
-      isBusy.value = true
-      wanted = q
+    typed: (/** @type {string} */ words) => {
+      wanted = words
+      found.wait()
       later()
     },
-    more: () => load(next.peek() ?? {}, rows.peek()),
+    state: () => {
+      if (found.problem.value || found.rows.value.length > 0) return found.problem.value
+      if (found.total.value === null) return t('common.loading')
+      return t(wanted ? 'chat.nothingFound' : 'chat.browseNone')
+    },
   }
 }
 

@@ -1,14 +1,15 @@
 // The people of a channel, beside the talk: looking somebody up, writing to them, adding and removing.
 
-import { batch, onEnd, signal } from '../../base/signal.js'
+import { batch, signal } from '../../base/signal.js'
 import { t } from '../../text/words.js'
+import { delayed } from '../../view/delayed.js'
 import { h, when } from '../../view/element.js'
 import { confirm, openDialog } from '../../view/dialog.js'
 import { field, form } from '../../view/form.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
+import { paged } from '../../view/paged.js'
 import { say } from '../../view/toast.js'
-import { wording } from '../../view/wording.js'
 import { face, name, nameOf } from '../face.js'
 import { addPeople } from './add-people.js'
 import { attempt } from './deeds.js'
@@ -20,7 +21,6 @@ import { openPersonMenu } from './person-menu.js'
 /** @typedef {import('#api').components['schemas']['Member']} Member */
 /** @typedef {ReturnType<typeof finding>} People */
 
-const PAUSE_MS = 200
 const PAGE = 50
 
 /**
@@ -171,46 +171,18 @@ async function nameHere(store, channel) {
  * @param {string} channel
  */
 function finding(store, channel) {
-  const rows = signal(/** @type {Member[]} */ ([]))
-  const next = signal(/** @type {Record<string, string> | null} */ (null))
-  const total = signal(/** @type {number | null} */ (null))
-  const isBusy = signal(false)
-  const problem = signal('')
+  const found = paged((/** @type {Record<string, string | number>} */ query) => store.api.listOrganisationMembers(store.organisation.peek()?.id ?? '', query))
+  const { rows, total, problem } = found
   let words = ''
-  let turn = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let pause
-  onEnd(() => {
-    clearTimeout(pause)
-    turn += 1
-  })
-  const fetch = async (/** @type {Record<string, string | number>} */ query, /** @type {boolean} */ isFirst) => {
-    const own = turn += 1
-    isBusy.value = true
-    try {
-      const answer = await store.api.listOrganisationMembers(store.organisation.peek()?.id ?? '', query)
-      if (own !== turn) return
-      const before = isFirst ? [] : rows.peek()
-      batch(() => {
-        rows.value = [...before, ...answer.data.filter((/** @type {Member} */ each) => !before.some(one => one.id === each.id))]
-        next.value = answer.next
-        total.value = answer.total ?? rows.peek().length
-        problem.value = ''
-      })
-    } catch (error) {
-      if (own === turn) problem.value = wording.explain(error)
-    }
-    if (own === turn) isBusy.value = false
-  }
-  const ask = () => fetch({ channel_id: channel, page_size: PAGE, ...(words ? { q: words } : {}) }, true)
+  const ask = () => found.ask({ channel_id: channel, page_size: PAGE, ...(words ? { q: words } : {}) })
+  const later = delayed(ask)
   void ask()
   return {
-    rows, next, isBusy, problem, ask,
-    more: () => { if (next.peek() && !isBusy.peek()) void fetch(/** @type {Record<string, string>} */ (next.peek()), false) },
+    ...found,
+    ask,
     look: (/** @type {string} */ text) => {
       words = text.trim()
-      clearTimeout(pause)
-      pause = setTimeout(ask, PAUSE_MS)
+      later()
     },
     drop: (/** @type {string} */ id) => batch(() => {
       rows.value = rows.peek().filter(each => each.id !== id)

@@ -1,12 +1,13 @@
 // Choosing people: those who are chosen stand as chips before the field, and whom it finds below.
 
-import { computed, onEnd, signal } from '../../base/signal.js'
+import { computed, signal } from '../../base/signal.js'
 import { rank } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
+import { delayed } from '../../view/delayed.js'
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
-import { wording } from '../../view/wording.js'
+import { paged } from '../../view/paged.js'
 import { face, name, nameOf } from '../face.js'
 import { chooser } from './chooser.js'
 
@@ -23,34 +24,26 @@ const MOST_SHOWN = 8
  * @param {number} limit
  */
 export function finding(store, limit) {
-  const found = signal(/** @type {Person[]} */ ([]))
-  const problem = signal('')
-  const isBusy = signal(false)
-  let last = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let pause
-  onEnd(() => clearTimeout(pause))
-  const ask = async (/** @type {string} */ query, /** @type {number} */ turn) => {
-    try {
-      const people = await store.findPeople(query, { limit })
-      if (turn !== last) return
-      found.value = people.filter(each => each.user_id !== store.me.peek()?.user_id)
-      problem.value = ''
-    } catch (error) {
-      if (turn === last) problem.value = wording.explain(error)
-    }
-    if (turn === last) isBusy.value = false
-  }
+  const people = paged(async (/** @type {{ words: string }} */ { words }) => {
+    const found = await store.findPeople(words, { limit })
+    return { data: found.filter(each => each.user_id !== store.me.peek()?.user_id).map(each => ({ id: each.user_id, ...each })) }
+  })
+  const { rows, problem, isBusy } = people
+  let wanted = ''
+  let isFirst = true
+  const ask = () => people.ask({ words: wanted })
+  const later = delayed(ask, PAUSE_MS)
   return {
-    found, problem, isBusy,
-    /** @param {string} query */
-    look(query) {
-      const turn = last += 1
-      isBusy.value = true
+    rows, problem, isBusy,
+    /** @param {string} words */
+    look(words) {
+      wanted = words
+      people.wait()
       // Enter may come before the answer: it must not take somebody of an older one.
-      found.value = rank(found.peek(), query, each => [each.full_name, each.username], limit)
-      clearTimeout(pause)
-      pause = setTimeout(ask, last === 1 ? 0 : PAUSE_MS, query, turn)
+      rows.value = rank(rows.peek(), words, each => [each.full_name, each.username], limit)
+      if (isFirst) void ask()
+      else later()
+      isFirst = false
     },
   }
 }
@@ -65,7 +58,7 @@ export function personPicker(store, { label, most }) {
   const chosen = signal(/** @type {Person[]} */ ([]))
   const people = finding(store, MOST_SHOWN + most)
   const isFull = () => chosen.value.length >= most
-  const options = computed(() => isFull() ? [] : people.found.value
+  const options = computed(() => isFull() ? [] : people.rows.value
     .filter(each => chosen.value.every(one => one.user_id !== each.user_id))
     .slice(0, MOST_SHOWN)
     .map(person => ({ key: person.user_id, title: nameOf(person), beside: person.username, sign: face(person, { tiny: true }), person })))

@@ -1,10 +1,11 @@
 // What is pinned in a channel, beside the talk.
 
-import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js'
+import { computed, effect, untracked } from '../../base/signal.js'
 import { ago } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
+import { paged } from '../../view/paged.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address } from '../addresses.js'
@@ -20,25 +21,8 @@ import { result } from './result.js'
  * @param {string} channel
  */
 export function pinsPane(store, channel) {
-  const rows = signal(/** @type {Message[]} */ ([]))
-  const state = signal(/** @type {'loading' | 'current' | 'failed'} */ ('loading'))
-  const problem = signal('')
-  let turn = 0
-  onEnd(() => { turn = -1 })
-  const load = async () => {
-    const own = turn += 1
-    try {
-      const { data } = await store.api.listPinnedMessages(channel, {})
-      if (own !== turn) return
-      rows.value = data
-      state.value = 'current'
-      problem.value = ''
-    } catch (error) {
-      if (own !== turn) return
-      problem.value = wording.explain(error)
-      state.value = 'failed'
-    }
-  }
+  const { rows, total, problem, ask } = paged(() => store.api.listPinnedMessages(channel, {}))
+  const load = () => ask({})
   // Pushes change the pins of what the talk shows; of older messages this is told by nobody, and they are fetched when it opens.
   const { rows: shown } = store.talk(channel)
   const pins = computed(() => shown.value.filter(each => each.is_pinned).map(each => `${each.id} ${each.content}`).join('\n'))
@@ -60,9 +44,9 @@ export function pinsPane(store, channel) {
   return h('section', { class: 'column', 'aria-label': t('talk.showPins') },
     channelBar(store, t('talk.showPins'), channel),
     h('div', { class: 'pane-body', tabindex: -1 },
-      when(() => state.value === 'loading', () => h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),
+      when(() => total.value === null && !problem.value, () => h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))),
       failure(() => problem.value, load),
-      when(() => state.value === 'current' && rows.value.length === 0, () => h('p', { class: 'empty quiet' }, t('panes.noPins'))),
+      when(() => total.value !== null && rows.value.length === 0, () => h('p', { class: 'empty quiet' }, t('panes.noPins'))),
       list(h('ol', { class: 'results', 'aria-label': t('talk.showPins') }), () => rows.value, each => each.id, item =>
         h('li', null, pinned(store, () => item.value, unpin)))))
 }

@@ -62,7 +62,7 @@ function writer(store, change) {
       const { input, rows } = chooser({
         label: t('panes.writtenBy'),
         first: -1,
-        options: () => typed.value ? people.found.value.map(each => ({
+        options: () => typed.value ? people.rows.value.map(each => ({
           key: each.user_id, title: nameOf(each), beside: each.username, sign: face(each, { tiny: true }),
         })) : [],
         typed: text => {

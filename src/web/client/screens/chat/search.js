@@ -4,8 +4,8 @@ import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
+import { paged } from '../../view/paged.js'
 import { go, route } from '../../view/router.js'
-import { wording } from '../../view/wording.js'
 import { address, place } from '../addresses.js'
 import { failure, moreButton } from './pane-parts.js'
 import { channelName, result } from './result.js'
@@ -98,50 +98,17 @@ const isEnough = words => [...words].length >= (DENSE.test(words) ? 2 : 3)
 
 /** @param {Store} store */
 function finding(store) {
-  const rows = signal(/** @type {Message[]} */ ([]))
-  const next = signal(/** @type {Record<string, string> | null} */ (null))
-  const isBusy = signal(false)
-  const isDone = signal(false)
-  const problem = signal('')
-  let turn = 0
-
-  const fetch = async (/** @type {Record<string, string | number>} */ query, /** @type {boolean} */ isFirst) => {
-    const own = turn += 1
-    isBusy.value = true
-    problem.value = ''
-    try {
-      const answer = await store.api.searchMessages(store.organisation.peek()?.id ?? '', query)
-      if (own !== turn) return
-      const known = new Set(isFirst ? [] : rows.peek().map(each => each.id))
-      rows.value = [...isFirst ? [] : rows.peek(), ...answer.data.filter((/** @type {Message} */ each) => !known.has(each.id))]
-      next.value = answer.next
-      isDone.value = true
-    } catch (error) {
-      if (own !== turn) return
-      if (isFirst) clear()
-      problem.value = wording.explain(error)
-    }
-    isBusy.value = false
-  }
-  const clear = () => {
-    turn += 1
-    rows.value = []
-    next.value = null
-    isDone.value = false
-    isBusy.value = false
-    problem.value = ''
-  }
+  const found = paged((/** @type {Record<string, string | number>} */ query) => store.api.searchMessages(store.organisation.peek()?.id ?? '', query))
   return {
-    rows, next, isBusy, problem, clear,
-    ask: (/** @type {URLSearchParams} */ query) => fetch(asked(query), true),
-    more: () => { if (next.peek() && !isBusy.peek()) void fetch(/** @type {Record<string, string>} */ (next.peek()), false) },
+    ...found,
+    ask: (/** @type {URLSearchParams} */ query) => found.ask(asked(query)),
     /** @param {string} words */
     state: words => {
       if (!isEnough(words)) return t('panes.searchHint')
-      if (isBusy.value && rows.value.length === 0) return t('panes.searching')
-      if (!isDone.value) return ''
-      const count = rows.value.length
-      return count === 0 ? t('panes.nothingFound') : t(next.value ? 'panes.foundMore' : 'panes.found', { count })
+      const count = found.rows.value.length
+      if (found.isBusy.value && count === 0) return t('panes.searching')
+      if (found.total.value === null) return ''
+      return count === 0 ? t('panes.nothingFound') : t(found.next.value ? 'panes.foundMore' : 'panes.found', { count })
     },
   }
 }

@@ -57,7 +57,7 @@ function switcher(store, close) {
     if (!wanted) return known
     const others = open.rows.value.filter(each => !store.channel(each.id))
     const found = rank(others, wanted, each => [each.name, each.topic, each.description], MOST_OPEN).map(each => asOpen(store, each))
-    return [...known, ...found, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each)),
+    return [...known, ...found, ...people.rows.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each)),
       search(store, wanted)]
   })
   const isBusy = () => people.isBusy.value || open.isBusy.value

@@ -1,10 +1,9 @@
 // A search for one other member, with what it finds as radio buttons named `user_id`.
 
-import { signal } from '../../base/signal.js'
 import { h } from '../../view/element.js'
 import { field } from '../../view/form.js'
 import { list } from '../../view/list.js'
-import { wording } from '../../view/wording.js'
+import { paged } from '../../view/paged.js'
 import { t } from '../../text/words.js'
 import { delayed } from '../../view/delayed.js'
 
@@ -13,27 +12,18 @@ import { delayed } from '../../view/delayed.js'
 
 /** @param {Store} store @param {string} id The organisation. */
 export function memberPicker(store, id) {
-  const found = signal(/** @type {Member[]} */ ([]))
-  const state = signal('')
-  let last = 0
-  const search = async () => {
-    const turn = last += 1
-    try {
-      const { data } = await store.api.listOrganisationMembers(id, { search: input.value.trim(), page_size: 10 })
-      if (turn !== last) return
-      found.value = data.filter(member => member.id !== store.me.peek()?.id && member.status !== 'deactivated')
-      state.value = found.value.length ? '' : t('settings.nobodyFound')
-    } catch (error) {
-      if (turn === last) state.value = wording.explain(error)
-    }
-  }
-  const input = h('input', { type: 'search', autocomplete: 'off', oninput: delayed(search), dir: 'auto' })
-  search()
+  const found = paged((/** @type {Record<string, string | number>} */ query) => store.api.listOrganisationMembers(id, query))
+  const others = () => found.rows.value.filter(member => member.id !== store.me.value?.id && member.status !== 'deactivated')
+  const search = (words = '') => found.ask({ search: words.trim(), page_size: 10 })
+  const state = () => found.problem.value || (found.total.value !== null && others().length === 0 ? t('settings.nobodyFound') : '')
+  /** @type {HTMLInputElement} */
+  const input = h('input', { type: 'search', autocomplete: 'off', oninput: delayed(() => search(input.value)), dir: 'auto' })
+  void search()
   return h('div', null,
     field(t('settings.memberSearch'), input),
-    list(h('div', { class: 'picker', role: 'radiogroup', 'aria-label': t('settings.members') }), () => found.value, each => each.id,
+    list(h('div', { class: 'picker', role: 'radiogroup', 'aria-label': t('settings.members') }), others, each => each.id,
       member => option(member.peek())),
-    h('p', { class: 'quiet small', role: 'status' }, () => state.value))
+    h('p', { class: 'quiet small', role: 'status' }, state))
 }
 
 /** @param {Member} member */
