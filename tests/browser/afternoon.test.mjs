@@ -13,7 +13,7 @@ const timeout = 150_000
 const LAN = '192.0.2.7'
 
 for (const kind of BROWSERS) {
-  if (HOST === LAN) test(`an afternoon in ${kind}, wide, by an address`, { timeout }, t => afternoon(t, kind, 'wide', 'pointer'))
+  if (HOST === LAN) test(`an afternoon in ${kind}, on a phone, by an address`, { timeout }, t => afternoon(t, kind, 'phone', 'pointer'))
   else {
     test(`an afternoon in ${kind}, wide, by a name, by keyboard alone`, { timeout }, t => afternoon(t, kind, 'wide', 'keys', 'chat.lan'))
     test(`an afternoon in ${kind}, on a phone`, { timeout }, t => afternoon(t, kind, 'phone', 'pointer'))
