@@ -33,20 +33,6 @@ function probe() {
     bench.shift += each.value
     bench.shifts.push(each.sources?.map(({ node, previousRect, currentRect }) => `${node?.className ?? node?.nodeName} ${previousRect.y} to ${currentRect.y}`).join(', '))
   })
-  /** How long the main thread is busy with a key: its handlers, then the frame that shows what they did. */
-  bench.keys = []
-  addEventListener('keydown', event => {
-    const began = performance.now()
-    setTimeout(() => {
-      const handled = performance.now() - began
-      requestAnimationFrame(() => {
-        const frame = performance.now()
-        const { port1, port2 } = new MessageChannel()
-        port1.onmessage = () => bench.keys.push({ busy: handled + performance.now() - frame, shown: performance.now() - event.timeStamp })
-        port2.postMessage(0)
-      })
-    }, 0)
-  }, true)
 }
 
 /** Starts Chromium with somebody signed in. `person.context()` gives a browser that was never at the server, but for the session. */
