@@ -22,6 +22,8 @@ function link() {
 /** Sends to `target` what comes from `source`, with slow start: the window grows by what has been acknowledged. */
 function carry(source, target, transit, delay) {
   const queue = []
+  /** Pieces on their way. Timers of a busy process fire in any order, and bytes come in theirs. */
+  const sent = []
   let [window, flying, last, isEnded] = [WINDOW, 0, 0, false]
   const send = () => {
     if (performance.now() - last > REST_MS && flying === 0) window = WINDOW
@@ -30,7 +32,11 @@ function carry(source, target, transit, delay) {
       flying += piece.length
       last = performance.now()
       const wait = transit(piece.length)
-      setTimeout(() => target.destroyed || target.write(piece), wait)
+      sent.push(piece)
+      setTimeout(() => {
+        const first = sent.shift()
+        if (!target.destroyed) target.write(first)
+      }, wait)
       setTimeout(() => {
         flying -= piece.length
         window += piece.length
