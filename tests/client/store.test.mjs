@@ -270,6 +270,15 @@ test('no part of a path leads to another operation', async () => {
   assert.deepEqual(asked.map(path => new URL(path, 'http://server').pathname.split('/').length), Array(5).fill(9))
 })
 
+test('a page that something else answers with is no answer of the server', async () => {
+  const answers = { page: '<h1>Welcome to the hotel</h1>', half: '{"data": [', nothing: '' }
+  for (const [what, text] of Object.entries(answers)) {
+    const asked = createRequests({ fetch: async () => new Response(text) }).getFeatures()
+    if (what === 'nothing') assert.equal((await asked).data, undefined)
+    else await assert.rejects(asked, { name: 'Unreachable' })
+  }
+})
+
 test('who wrote or was found is known, in this organisation and not in another', async t => {
   const { people: [person], stores: [ada, grace], channel } = await pair(t)
   const names = () => ada.knownPeople().map(each => each.username).sort().join()

@@ -1,7 +1,7 @@
 // Decides what the address shows: a way in, the talk, or settings. Everything but the talk is loaded when it is asked for.
 
 import { Owner, alone, effect, signal, untracked } from './base/signal.js'
-import { Refusal, createRequests } from './net/request.js'
+import { Refusal, Unreachable, createRequests } from './net/request.js'
 import { forgetLastVisit, openStore } from './store/index.js'
 import { refusalText } from './text/refusals.js'
 import { followLanguage, loadWords, preferredLanguage, setLanguage, t } from './text/words.js'
@@ -73,6 +73,8 @@ async function begin() {
     else if (error.status === 401) go(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true })
     else if (error.status === 404 && first === 'o') go('/', { replace: true })
     else failure.value = error
+    // What nobody foresaw is told to whoever looks for it.
+    if (!(error instanceof Refusal || error instanceof Unreachable)) console.error(error)
   }
 }
 

@@ -134,6 +134,8 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
       throw new Unreachable(error)
     }
     const content = parsed(text)
+    // The network of a hotel answers 200 with a page of its own.
+    if (response.ok && content === undefined) throw new Unreachable(new SyntaxError(`${path}: no JSON`))
     if (!response.ok) {
       const refusal = new Refusal(response.status, content ?? {})
       // The cookie may have changed while this was on its way, as another tab logged in. Nothing was done, so it is asked again.
@@ -173,7 +175,7 @@ function parsed(text) {
     return text === '' ? null : JSON.parse(text)
   } catch {
     // A proxy answers pages of its own.
-    return null
+    return undefined
   }
 }
 
