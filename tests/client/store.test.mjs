@@ -274,7 +274,7 @@ test('a page that something else answers with is no answer of the server', async
   const answers = { page: '<h1>Welcome to the hotel</h1>', half: '{"data": [', nothing: '' }
   for (const [what, text] of Object.entries(answers)) {
     const asked = createRequests({ fetch: async () => new Response(text) }).getFeatures()
-    if (what === 'nothing') assert.equal((await asked).data, undefined)
+    if (what === 'nothing') assert.equal((await asked).data, null)
     else await assert.rejects(asked, { name: 'Unreachable' })
   }
 })
