@@ -87,8 +87,8 @@ async function watched(kind, context, view, problems, host) {
     }
   }
   page.on('pageerror', error => {
-    // Firefox takes a socket whose server is away, or whose page was left, for a fault of the page.
-    if (!/establish a connection to the server at ws|The connection to ws.* was interrupted/.test(error.message)) problems.push(`error: ${error.message}`)
+    // Firefox takes a socket whose server is away, and a socket or a module whose page was left, for a fault of the page.
+    if (!/establish a connection to the server at ws|The connection to ws.* was interrupted|A ServiceWorker intercepted the request/.test(error.message)) problems.push(`error: ${error.message}`)
   })
   page.on('request', request => {
     const url = new URL(request.url())
