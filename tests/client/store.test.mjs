@@ -232,6 +232,20 @@ test('whoever signs in erases talk that no note tells of any more', async () => 
   assert.equal(await (await storage.open('tidings-one')).get('draft/1'), 'unfinished')
 })
 
+test('a talk that was read for the last user is not shown to another', async () => {
+  for (const [user, expected] of [['one', { rows: ['between us'] }], ['two', null]]) {
+    const storage = memoryStorage()
+    await (await storage.open('tidings')).set('last', { user: 'one', version: 1 })
+    const records = await storage.open('tidings-kept-one')
+    await records.set('start', { channels: [] })
+    await records.set('talk/quay', { rows: ['between us'] })
+    const kept = createKept({ storage, clock: { after: () => () => {}, now: () => 0 } })
+    assert.equal((await kept.last('quay')).user, 'one')
+    await kept.begin(user)
+    assert.deepEqual(await kept.talk('quay'), expected, user)
+  }
+})
+
 test('the late end of an old tab leaves the visit of whoever came after it', async () => {
   const [storage, clock] = [memoryStorage(), { after: () => () => {}, now: () => 0 }]
   const [old, visit] = [createKept({ storage, clock }), createKept({ storage, clock })]
@@ -270,8 +284,8 @@ test('no part of a path leads to another operation', async () => {
   assert.deepEqual(asked.map(path => new URL(path, 'http://server').pathname.split('/').length), Array(5).fill(9))
 })
 
-test('a page that something else answers with is no answer of the server', async () => {
-  const answers = { page: '<h1>Welcome to the hotel</h1>', half: '{"data": [', nothing: '' }
+test('a page of a captive portal is not taken for an answer of the server', async () => {
+  const answers = { page: '<h1>Log in to this network</h1>', half: '{"data": [', nothing: '' }
   for (const [what, text] of Object.entries(answers)) {
     const asked = createRequests({ fetch: async () => new Response(text) }).getFeatures()
     if (what === 'nothing') assert.equal((await asked).data, null)

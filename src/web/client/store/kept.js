@@ -29,7 +29,7 @@ export function createKept({ storage, clock }) {
   const whose = storage.open('tidings')
   /** @type {Promise<import('./storage.js').Records> | null} */
   let records = null
-  /** A talk that was read along with the lists. @type {{ channel: string, talk: KeptTalk | null } | null} */
+  /** The talk that `last` has read along with the lists, until it is asked for. @type {{ channel: string, talk: KeptTalk | null } | null} */
   let ahead = null
   /** What waits to be written, by key. @type {Map<string, () => any>} */
   const waiting = new Map()
@@ -71,13 +71,16 @@ export function createKept({ storage, clock }) {
       owner = last.user
       records = storage.open(KEPT + owner)
       const all = await records
-      const [start, talk] = await Promise.all(['start', `talk/${channel}`].map(key => all.get(key).catch(() => null)))
+      const read = (/** @type {string} */ key) => all.get(key).catch(() => null)
+      const [start, talk] = await Promise.all([read('start'), channel ? read(`talk/${channel}`) : null])
       if (channel) ahead = { channel, talk: talk ?? null }
       return start ? { user: last.user, start } : null
     },
 
     /** @param {string} user */
     async begin(user) {
+      // The talk that was read belongs to the user of the last visit.
+      if (user !== owner) ahead = null
       owner = user
       records = storage.open(KEPT + user)
       const last = await (await whose).get('last').catch(() => null)
