@@ -19,6 +19,9 @@ export const PHONE = { width: 390, height: 844, isMobile: false }
 /** Colours on their way from one to another would be measured and pictured, and stand still in a tab behind another. */
 const STILL = { name: 'prefers-reduced-motion', value: 'reduce' }
 
+/** How long after a navigation began the errors of the page before may still come. */
+const LEAVING_MS = 2000
+
 const shots = join(root, 'tests/browser/out')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -28,7 +31,7 @@ const OPTIONS = {
     args: host => [
       '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
       '--disable-background-networking', '--disable-component-update', '--disable-sync', '--lang=en',
-      // Each window would load 300 modules of the browser's own, for the field of addresses that nobody sees.
+      // Without this, Chromium loads 300 modules of its own address bar for each window.
       '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup',
       `--host-resolver-rules=${host === HOST ? '' : `MAP ${host} 127.0.0.1,`} MAP * ~NOTFOUND, EXCLUDE ${HOST}, EXCLUDE 127.0.0.1, EXCLUDE localhost`, '--no-proxy-server',
     ],
@@ -86,11 +89,16 @@ async function watched(kind, context, view, problems, host) {
       return open(...input)
     }
   }
+  let leftAt = -Infinity
   page.on('pageerror', error => {
-    // Firefox takes a socket whose server is away, and a socket or a module whose page was left, for a fault of the page.
-    if (!/establish a connection to the server at ws|The connection to ws.* was interrupted|A ServiceWorker intercepted the request/.test(error.message)) problems.push(`error: ${error.message}`)
+    // Firefox reports a socket whose server is away, or whose page was left, as an error of the page.
+    if (/establish a connection to the server at ws|The connection to ws.* was interrupted/.test(error.message)) return
+    // It also reports modules that were being loaded when the page was left.
+    if (/A ServiceWorker intercepted the request/.test(error.message) && Date.now() - leftAt < LEAVING_MS) return
+    problems.push(`error: ${error.message}`)
   })
   page.on('request', request => {
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) leftAt = Date.now()
     const url = new URL(request.url())
     if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'localhost', host].includes(url.hostname)) problems.push(`asked for ${url}`)
   })
