@@ -22,7 +22,7 @@ function link() {
 /** Sends to `target` what comes from `source`, with slow start: the window grows by what has been acknowledged. */
 function carry(source, target, transit, delay) {
   const queue = []
-  /** Pieces on their way. Timers of a busy process fire in any order, and bytes come in theirs. */
+  /** Segments in flight, in order: the timers of a busy process may fire out of order. */
   const sent = []
   let [window, flying, last, isEnded] = [WINDOW, 0, 0, false]
   const send = () => {

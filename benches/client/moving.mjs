@@ -112,7 +112,7 @@ export async function shift({ t, world, table }) {
     const now = await places()
     const most = Math.max(0, ...now.filter(([id]) => before.has(id)).map(([id, top]) => Math.abs(top - before.get(id))))
     moved.push(most)
-    if (most > 0.5) table.note(`${what}: rows moved by ${most.toFixed(4)} px`)
+    if (most > 0.5) table.note(`${what}: rows moved by ${most.toFixed(2)} px`)
   }
   const messages = `/channels/${world.large}/messages`
   for (let n = 0; n < 5; n += 1) {

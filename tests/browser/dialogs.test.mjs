@@ -257,7 +257,7 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
     await isAt(page, 'Name or topic')
     await sees(page, 'What is hauled out')
     await page.keyboard.type('quay')
-    // Without the other channel the list is the one of what was typed: it can't come after Join and take the row away.
+    // Once the other channel is gone, the list is the answer to what was typed: an answer after Join would lack this row.
     await page.waitForFunction(() => !document.body.innerText.includes('What is hauled out'), { polling: 30 })
     await sees(page, 'Who moors where')
     await reach(page, 'Join')

@@ -121,7 +121,7 @@ test('what was heard moves the place, and is not heard twice', async () => {
   assert.deepEqual(line().last('connect').connect.subs.me, { recover: true, ...at(11) })
 })
 
-test('what comes faster than people read is handed on together, and nothing of it is lost', async () => {
+test('a burst is applied in batches, and nothing of it is lost when the connection closes', async () => {
   const { line, greet, told, clock } = await play()
   greet()
   await clock.pass(1000)
@@ -130,13 +130,13 @@ test('what comes faster than people read is handed on together, and nothing of i
     for (let n = 0; n < count; n += 1) line().say({ push: { channel: 'me', pub: { offset: offset += 1, data: 'x' } } })
     return told.length - 1
   }
-  assert.equal(post(8), 8, 'a few are told at once')
-  assert.equal(post(2), 8, 'and more wait')
+  assert.equal(post(8), 8, 'the first frames are applied at once')
+  assert.equal(post(2), 8, 'the others wait')
   await clock.pass(249)
   assert.equal(post(0), 8)
   await clock.pass(1)
   assert.equal(post(0), 10)
-  assert.equal(post(30), 29, 'until they are many')
+  assert.equal(post(30), 29, 'until a batch is full')
   line().end(1006)
   assert.equal(post(0), 40)
   assert.deepEqual(told.slice(1), Array.from({ length: 40 }, (_, n) => `me ${11 + n} x`))

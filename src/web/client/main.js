@@ -73,7 +73,7 @@ async function begin() {
     else if (error.status === 401) go(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true })
     else if (error.status === 404 && first === 'o') go('/', { replace: true })
     else failure.value = error
-    // What nobody foresaw is told to whoever looks for it.
+    // An unexpected error goes to the console with its stack, since the screen says only that there was one.
     if (!(error instanceof Refusal || error instanceof Unreachable)) console.error(error)
   }
 }

@@ -1,4 +1,4 @@
-// The operations of the API that the client uses, named as in the OpenAPI document, each with its method and path.
+// The operations of the API that the client and its tests use, named as in the OpenAPI document, each with its method and path.
 
 export const OPERATIONS = /** @type {const} */ ({
   // Server

@@ -134,7 +134,7 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
       throw new Unreachable(error)
     }
     const content = parsed(text)
-    // The network of a hotel answers 200 with a page of its own.
+    // A captive portal answers 200 with a page of its own.
     if (response.ok && content === undefined) throw new Unreachable(new SyntaxError(`${path}: no JSON`))
     if (!response.ok) {
       const refusal = new Refusal(response.status, content ?? {})

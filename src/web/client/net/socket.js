@@ -11,13 +11,14 @@ const OPENING_MS = 15_000
 const PROBE_MS = 5000
 
 /**
- * A leaky bucket: so many frames are handed on as they come, and another one for each time that passes. What comes faster than people
- * read is handed on together: once in a while, or when so many wait that the page would stand still for them.
+ * Incoming frames pass a leaky bucket. A burst of 8 frames, and one frame each 60 ms, are applied at once. Frames above that rate are
+ * applied in batches, because each change lays out and paints the window: at the latest after 250 ms, or when 16 frames wait, which
+ * take about 20 ms.
  */
-const FEW = 8
+const BURST = 8
 const DRAIN_MS = 60
-const WHILE_MS = 250
-const MANY = 16
+const BATCH_MS = 250
+const BATCH_FRAMES = 16
 
 /** @typedef {{ code: number, message: string, temporary?: boolean }} Fault Why a command failed. Code 0: the connection ended. */
 /** @typedef {(fault: Fault | null, result: any) => void} Replied */
@@ -51,10 +52,10 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
   let silence = OPENING_MS
   let heardAt = clock.now()
   let cancelWatch = () => {}
-  /** Frames that wait to be handed on. @type {string[]} */
-  let held = []
+  /** Frames of the next batch. @type {string[]} */
+  let batch = []
   /** @type {(() => void) | null} */
-  let cancelHold = null
+  let cancelBatch = null
   let level = 0
   let since = 0
   const line = new WebSocket(url)
@@ -112,11 +113,11 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
     watch()
     opened()
   }
-  const handOn = () => {
-    cancelHold?.()
-    cancelHold = null
-    const frames = held
-    held = []
+  const applyBatch = () => {
+    cancelBatch?.()
+    cancelBatch = null
+    const frames = batch
+    batch = []
     together(() => {
       for (const each of frames.flatMap(frame => frame.split('\n'))) {
         if (each !== '' && !isOver) take(JSON.parse(each))
@@ -126,15 +127,15 @@ export function openSocket({ url, WebSocket, clock, together, opened, pushed, cl
   line.onmessage = ({ data }) => {
     if (isOver) return
     watch()
-    held.push(String(data))
+    batch.push(String(data))
     const now = clock.now()
-    level = Math.min(FEW, Math.max(0, level - (now - since) / DRAIN_MS)) + 1
+    level = Math.min(BURST, Math.max(0, level - (now - since) / DRAIN_MS)) + 1
     since = now
-    if (level <= FEW || held.length === MANY) handOn()
-    else cancelHold ??= clock.after(WHILE_MS, handOn)
+    if (level <= BURST || batch.length === BATCH_FRAMES) applyBatch()
+    else cancelBatch ??= clock.after(BATCH_MS, applyBatch)
   }
   line.onclose = ({ code, reason }) => {
-    handOn()
+    applyBatch()
     end(code, reason)
   }
   line.onerror = () => {}

@@ -1,10 +1,10 @@
-// Lists that the server finds, a page after the other.
+// The results of a search on the server, page by page.
 
 import { batch, onEnd, signal } from '../base/signal.js'
 import { wording } from './wording.js'
 
 /**
- * What was found for the last question. Answers to earlier ones come too late, and a row that is there already comes once.
+ * Holds the results of the last query. Answers to earlier queries are dropped, and a row that is on two pages is kept once.
  *
  * @template {{ id: string }} T
  * @template {object} Q
@@ -12,9 +12,9 @@ import { wording } from './wording.js'
  */
 export function paged(fetchPage) {
   const rows = signal(/** @type {T[]} */ ([]))
-  /** Asks for the page that follows; null if none does. */
+  /** The query of the next page; null after the last one. */
   const next = signal(/** @type {Q | null} */ (null))
-  /** Null until something was found. */
+  /** The number of results on all pages; null until the first answer. */
   const total = signal(/** @type {number | null} */ (null))
   const isBusy = signal(false)
   const problem = signal('')
@@ -54,7 +54,7 @@ export function paged(fetchPage) {
   })
   return {
     rows, next, total, isBusy, problem, clear,
-    /** Another question follows. */
+    /** Drops the answer that is on its way, because another query follows. */
     wait() {
       turn += 1
       isBusy.value = true

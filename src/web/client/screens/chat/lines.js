@@ -40,7 +40,7 @@ export function lines(messages, pending, firstNew, me) {
 }
 
 /**
- * The lines around the place where a talk opens: what is new, or the end.
+ * The lines around the place at which a talk opens: the line of what is new, or the end.
  *
  * @param {Line[]} all
  * @param {number} count How many fill the window.

@@ -19,9 +19,11 @@ import { messageRow } from './row.js'
 
 /** Pixels from an end at which the next page is fetched. */
 const AHEAD = 800
-/** Pixels that most lines take at least, and that stand above and below the talk. */
+/** The height of a message of one line, in pixels, and of the bar and the composer together. */
 const LINE = 28
 const AROUND = 120
+/** The least that the first frame shows, in windows that are hardly higher than bar and composer. */
+const FEWEST_LINES = 5
 /** How long a row is there before it counts as seen. */
 const SEEN_AFTER_MS = 250
 
@@ -41,13 +43,13 @@ const SEEN_AFTER_MS = 250
 export function messageList(store, { talk, pending, lastRead, hasUnread, read, goal, label, inThread, head }) {
   const me = store.me.peek()?.user_id ?? ''
   const mark = readingMark(store, talk, { lastRead, hasUnread, read })
-  // The first frame shows what fills the window, without what a pointer or the focus is needed for: the rest comes right after it.
+  // The first frame has the messages that fill the window, without their tools. The others and the tools follow right after its paint.
   const isSettled = signal(goal() !== null)
   const settle = () => { isSettled.value = true }
   const content = list(h('ol', { class: 'rows', 'aria-label': label }),
     () => {
       const all = lines(talk.rows.value, pending(), mark.firstNew.value, me)
-      return isSettled.value ? all : atOpening(all, Math.ceil((innerHeight - AROUND) / LINE))
+      return isSettled.value ? all : atOpening(all, Math.max(FEWEST_LINES, Math.ceil((innerHeight - AROUND) / LINE)))
     },
     each => each.key, item => line(store, item, { inThread, goal, isSettled }), brokenRow)
   roving(content, '.row')

@@ -15,7 +15,7 @@ import { connectionLine } from './connection-line.js'
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 
-/** Pixels that a place takes. */
+/** The height of a place in a wide window, in pixels. On a phone it is more. */
 const PLACE = 30
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
@@ -114,7 +114,7 @@ function threadsLink(store) {
  * @param {import('../../view/element.js').Child} [button]
  */
 function section(store, title, items, button) {
-  // The first frame shows no more than the window does.
+  // The first frame has no more places than fill the window.
   const isSettled = signal(false)
   afterPaint(() => { isSettled.value = true })
   return h('section', { 'aria-label': title },
