@@ -93,6 +93,7 @@ for (const kind of BROWSERS) {
     here.way.refuses = () => false
     await other.goto(`${here.talk}/${here.channel}`)
     await write(other, 'From Grace')
+    await shows(other, ['From Grace'])
     await page.bringToFront()
     await sees(page, 'Somebody else has signed in with this browser.')
     assert.deepEqual(await here.said(), [['grace', 'From Grace']])
