@@ -157,6 +157,14 @@ for (const kind of BROWSERS) {
       await picture(page, `habits-found-${kind}`)
     })
 
+    await t.test('the second button opens the menu of a channel', async () => {
+      await page.click(`.side a[href$="${dock}"]`, { button: 'right' })
+      await page.waitForSelector('.menu')
+      await picture(page, `habits-channel-menu-${kind}`)
+      await press(page, 'Star', 'menuitem')
+      await page.waitForSelector(`.side section[aria-label="Starred"] a[href$="${dock}"]`)
+    })
+
     await t.test('the tools are at the row of the pointer alone, and no frame is left after an edit', async () => {
       await page.goto(`${talk}/${general}`)
       await ada.call('POST', `/channels/${general}/messages`, { content: 'All seen' })

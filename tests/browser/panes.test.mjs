@@ -174,6 +174,12 @@ for (const kind of BROWSERS) {
       await hers.click('.result .text')
       await hers.waitForSelector('.row.goal')
       await sees(hers, '1 message found')
+      await theirs.goto(`${talk}/${channel}?search=`)
+      await theirs.bringToFront()
+      await press(theirs, 'Messages that mention me')
+      await sees(theirs, '1 message found')
+      assert.match(await theirs.$eval('.result', each => each.innerText), /can you take the lines/)
+      await hers.bringToFront()
     })
 
     await t.test('the people of a channel', async () => {

@@ -134,6 +134,11 @@ function placeLink(store, item) {
     class: () => unread() > 0 || called() > 0 ? 'place unread' : 'place',
     href: () => (void route.value, address(store, { channel: item.value.id })),
     'aria-current': () => place().channel === item.value.id ? 'page' : null,
+    oncontextmenu: (/** @type {Event} */ event) => {
+      event.preventDefault()
+      const anchor = /** @type {HTMLElement} */ (event.currentTarget)
+      import('./channel-menu.js').then(it => it.openChannelMenu(store, item.peek().id, anchor))
+    },
   },
   () => mark(item.value),
   h('span', { class: 'name' }, h('bdi', null, () => item.value.title)),

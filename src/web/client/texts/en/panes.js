@@ -12,6 +12,7 @@ export default {
   // Search
   searchLabel: 'Search messages',
   searchHint: 'Type at least three characters.',
+  mentionsOfMe: 'Messages that mention me',
   searching: 'Searching…',
   nothingFound: 'Nothing found.',
   found: { one: '{count} message found', other: '{count} messages found' },
