@@ -10,64 +10,51 @@
 //!                             |                        wiring's router -+-> state's session cache
 //!                             +-> mail, outgoing                        +-> wakeups -> jobs
 //!                                                                       +-> push::embedded::publisher -> hub
-//! used by many: state (what handlers hold); leaves: id, time, clock, event, error, config, secret, site, limits, origins,
-//! client_address, request_body, socket, upgrade, wakeups
+//! used by many: state (what handlers hold), limits, net; leaves: id, time, clock, event, error, config, secret, site
 //! ```
 //!
 //! [`connections`] accepts clients' connections within bounds, with TLS or without, and hands their requests to [`api`].
 //!
-//! [`backup`] writes, proves and restores a whole server, [`transfer`] one organisation, both as an [`archive`]; [`slack`] turns
-//! what Slack exports into the same records.
+//! [`archive`] has all that leaves the server as one file and comes back: backups of a whole server, exports of one organisation,
+//! and what Slack exports.
 //!
 //! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
 //! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks) and
-//! [`push::external`] (a Centrifugo that serves live push instead of this server). [`tls`] holds the certificates that these
-//! four trust. [`web`] has the embedded pages that links in mails lead to, and [`metrics`] what monitoring reads.
+//! [`push::external`] (a Centrifugo that serves live push instead of this server). [`net::tls`] holds the certificates that
+//! these four trust. [`web`] has the embedded pages that links in mails lead to, and [`metrics`] what monitoring reads.
 //!
 //! # Who imports whom
-//! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
+//! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, backup, clock, config, connections, db, domain, error, id, mail, push, secret, site, slack, state, time, tls,
-//!   transfer, wiring
-//! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push,
-//!   site, state, tls, wakeups
-//! api: client_address, config, db, domain, error, event, id, issuer, jobs, limits, origins, push, request_body, secret, site,
-//!   state, time, web
-//! backup: archive, db, error, time
-//! slack: archive, db, domain, error, id, time, transfer
-//! transfer: archive, db, domain, error, id, time
-//! archive: db, error, time
-//! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
-//! push: clock, config, db, domain, error, event, id, limits, request_body, secret, site, socket, state, time, tls, upgrade
-//! state: backup, clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
-//!   site, time, wakeups, yielding
-//! yielding: error
-//! wakeups: event
-//! origins: client_address, error, site
-//! metrics: error, secret, time
-//! connections: api, client_address, config, error, id, limits, metrics, socket, state, time, upgrade, web
-//! web: secret
-//! upgrade: limits
-//! socket: -
-//! request_body: error
+//! cli: api, archive, clock, config, connections, db, domain, error, id, mail, net, push, secret, site, state, time, wiring
+//! wiring: archive, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, net, outgoing,
+//!   push, site, state
+//! connections: api, config, error, id, limits, metrics, net, push, state, time, web
+//! api: config, db, domain, error, event, id, issuer, jobs, limits, net, push, secret, site, state, time, web
+//! jobs: archive, db, domain, error, event, id, mail, outgoing, push, secret, state, time
+//! state: archive, clock, db, domain, error, event, id, issuer, limits, mail, metrics, net, outgoing, push, secret, site, time
+//! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
+//! archive: db, domain, error, id, time
 //! domain: config, db, error, event, id, issuer, mail, outgoing, secret, site, time
-//! outgoing: error, tls
-//! mail: error, id, site, tls
-//! site: config, id, secret
-//! issuer: config, error, secret, time, tls
-//! tls: error
-//! clock: time
-//! time: -
 //! db: clock, error, event, id, limits, secret, site, time
-//! limits: client_address, clock, error, id, secret
-//! event: id
+//! metrics: error, secret, time
+//! outgoing: error, net
+//! issuer: config, error, net, secret, time
+//! mail: error, id, net, site
+//! limits: clock, error, id, net, secret
+//! net: error, site
+//! site: config, id, secret
+//! web: secret
 //! config: error, secret
 //! secret: error, id
-//! id: -
+//! event: id
 //! error: -
-//! client_address: -
+//! clock: time
+//! time: -
+//! id: -
 //!
+//! domain/payloads: accounts, channels, log, messages, organisations, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/erasing: accounts, channels, chores, organisations
 //! domain/audit: messages
@@ -75,7 +62,6 @@
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text
 //! domain/start: access, accounts, channels, organisations, page
-//! domain/payloads: accounts, channels, log, messages, organisations, webhooks
 //! domain/overviews: channels, messages
 //! domain/organisations: access, accounts, channels, chores, log, outbox, page, rights, text
 //! domain/messages: access, accounts, bounded, channels, chores, log, page, text
@@ -92,12 +78,12 @@
 //! ```
 //!
 //! # Invariants
-//! `tests/api/architecture` enforces the first four, and checks the table above against the imports.
+//! `tests/api/architecture` enforces the first four, and checks the table above and its order against the imports.
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`, and reads no clock: the time of a job is
 //!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.
 //! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `outbox.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP
-//!    nor SQL nor the domain.
+//!    nor SQL, and of this crate only each other, `error`, `event`, `id`, `net::socket` and `time`.
 //! 4. Only `db` opens the database; only `config/` reads the environment; only `api/http/envelope.rs` and
 //!    `api/http/failure.rs` build the bodies of answers.
 //! 5. Events are published after their transaction has committed, in commit order.
@@ -110,10 +96,8 @@
 #![forbid(unsafe_code)]
 
 mod api;
-mod archive;
-pub mod backup;
+pub mod archive;
 pub mod cli;
-mod client_address;
 pub mod clock;
 pub mod config;
 mod connections;
@@ -127,23 +111,15 @@ pub mod jobs;
 mod limits;
 mod mail;
 mod metrics;
-mod origins;
+pub mod net;
 pub mod outgoing;
 pub mod push;
-mod request_body;
 pub mod secret;
 pub mod site;
-pub mod slack;
-mod socket;
 pub mod state;
 pub mod time;
-pub mod tls;
-pub mod transfer;
-mod upgrade;
-mod wakeups;
 mod web;
 pub mod wiring;
-mod yielding;
 
 use tokio::net::TcpListener;
 

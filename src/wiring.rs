@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
-    backup,
+    archive::backup,
     clock::Clock,
     config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
@@ -24,19 +24,20 @@ use crate::{
     limits::{Limits, admission::Slots},
     mail::transport::Mailer,
     metrics::Metrics,
-    origins::Origins,
+    net::{origins::Origins, tls::Authorities},
     outgoing::Outgoing,
     push::{
+        activity::Activity,
+        context::Push,
         embedded::{hub::Hub, publisher::Publisher},
-        external::{client::Centrifugo, forwarder},
+        external::Centrifugo,
         server_api::memory::ServerApi,
     },
     site::{Served, Site},
     state::{
         App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
+        wakeups::Wakeups,
     },
-    tls::Authorities,
-    wakeups::Wakeups,
 };
 
 /// How long sockets may take to send their last frames and the close.
@@ -52,9 +53,9 @@ struct Parts {
     issuer: Option<Issuer>,
     centrifugo: Option<Centrifugo>,
     outgoing: Outgoing,
-    origins: Origins,
+    origins: Arc<Origins>,
     server_api: ServerApi,
-    metrics: Metrics,
+    metrics: Arc<Metrics>,
 }
 
 impl Parts {
@@ -89,9 +90,9 @@ impl Parts {
             issuer: issuer?,
             centrifugo: centrifugo?,
             outgoing: outgoing?,
-            origins: origins?,
+            origins: Arc::new(origins?),
             server_api: server_api?,
-            metrics: metrics?,
+            metrics: Arc::new(metrics?),
         })
     }
 }
@@ -124,48 +125,63 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     lock.tell(&serde_json::to_string(&served).map_err(Error::internal)?)?;
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
-    let wanted = &settings.backups.migration;
-    let (folder, no_backup) = (wanted.folder(&settings.data_dir), wanted.no_migration_backup);
-    if let Some(path) = backup::before_migration(&settings.data_dir, &folder, no_backup, clock.now(), &mut |_, _, _| ())? {
-        tracing::info!(path = %path.display(), "made a backup before the migration of the database");
-    }
+    back_up_before_migration(settings, &clock)?;
     let Opened { db, hub, sessions, newest, wakeups, delivering, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let setup = if db.read(|conn| administration::has_superadmin(conn))? { None } else { Some(Setup::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let limits = Arc::new(Limits::new(site.rate_limit, &clock));
+    let stopping = watch::Sender::new(false);
+    let push = Push {
+        db: db.clone(),
+        site: site.clone(),
+        clock: clock.clone(),
+        limits: limits.clone(),
+        metrics: metrics.clone(),
+        origins: origins.clone(),
+        hub,
+        recent: Default::default(),
+        server_api,
+        ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
+        activity: Activity::new(clock.clone()),
+        stopping: stopping.subscribe(),
+        sockets: Default::default(),
+    };
     Ok(App(Arc::new(Inner {
         db,
-        limits: Limits::new(site.rate_limit, &clock),
+        limits,
         site,
         data_dir: settings.data_dir.clone(),
         clock,
-        hub,
+        push: Arc::new(push),
         backups: schedule(settings),
         mailer,
         issuer,
         centrifugo,
         outgoing,
         origins,
-        server_api,
         metrics,
         trusted_proxies: settings.trusted_proxy.clone(),
         connection_slots: Slots::new(settings.connections_per_address as usize, &settings.trusted_proxy),
-        ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
         delivering,
         wakeups,
         sessions,
         newest,
         setup,
         tokens: Default::default(),
-        recent: Default::default(),
         hashing: Hashing::new(cores),
-        seen: Mutex::default(),
-        stopping: watch::Sender::new(false),
-        closing_sockets: watch::Sender::new(false),
-        sockets: Mutex::default(),
+        stopping,
         publisher,
         _lock: lock,
     })))
+}
+
+fn back_up_before_migration(Settings { backups, data_dir, .. }: &Settings, clock: &Clock) -> Result<()> {
+    let (folder, no_backup) = (backups.migration.folder(data_dir), backups.migration.no_migration_backup);
+    if let Some(path) = backup::before_migration(data_dir, &folder, no_backup, clock.now(), &mut |_, _, _| ())? {
+        tracing::info!(path = %path.display(), "made a backup before the migration of the database");
+    }
+    Ok(())
 }
 
 /// The backups that a server with these settings makes by itself, if any.
@@ -222,10 +238,10 @@ fn router(
 /// Serves on the listeners until `shutdown` is ready, then stops within some ten seconds: requests finish, queued writes
 /// reach the disk, and sockets are closed with code 3001.
 pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-    let mut sockets = app.count_sockets();
+    let mut sockets = app.push.sockets.count();
     app.db.write(spelling::unify).await?;
     app.db.write(member_names::write_all).await?;
-    let forwarded = forwarder::prepare(&app).await?;
+    let forwarded = jobs::forwarding::prepare(&app).await?;
     jobs::deliveries::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let jobs = tokio::spawn(async move {
@@ -245,7 +261,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     }
     let finishing = app.clone();
     tokio::task::spawn_blocking(move || finish_writes(&finishing)).await.map_err(Error::internal)?;
-    app.close_sockets(); // last, so that the events of answered requests are pushed first
+    app.push.sockets.close(); // last, so that the events of answered requests are pushed first
     _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
     Ok(())
 }

@@ -53,7 +53,7 @@ fn connections(app: &App, registry: &mut Registry) {
 fn push(app: &App, registry: &mut Registry) {
     let connections: Family<[(&str, &str); 2], Gauge> = Family::default();
     let (mut queued, mut longest) = (0, 0);
-    for connection in app.hub.all_connections() {
+    for connection in app.push.hub.all_connections() {
         let labels = [("transport", connection.transport), ("encoding", connection.encoding.name())];
         connections.get_or_create(&labels).inc();
         let waiting = connection.outbox.bytes();
@@ -61,11 +61,11 @@ fn push(app: &App, registry: &mut Registry) {
         longest = longest.max(waiting);
     }
     registry.register("push_connections", "Open connections", connections);
-    registry.register("push_publications", "Publications with subscribers", app.hub.publications.clone());
-    registry.register("push_deliveries", "Publications times their subscribers", app.hub.deliveries.clone());
-    let channels = app.hub.channels();
+    registry.register("push_publications", "Publications with subscribers", app.push.hub.publications.clone());
+    registry.register("push_deliveries", "Publications times their subscribers", app.push.hub.deliveries.clone());
+    let channels = app.push.hub.channels();
     let subscriptions: usize = channels.iter().map(|(_, subscribers)| subscribers).sum();
-    gauge(registry, "push_users", "Users with open connections", app.hub.user_count() as i64);
+    gauge(registry, "push_users", "Users with open connections", app.push.hub.user_count() as i64);
     gauge(registry, "push_channels", "Channels that are heard", channels.len() as i64);
     gauge(registry, "push_subscriptions", "Subscriptions", subscriptions as i64);
     gauge(registry, "push_queue_bytes", "Bytes that wait to be sent", queued as i64);

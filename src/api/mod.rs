@@ -40,7 +40,7 @@ use crate::{
     error::{Code, Error},
     push::{
         embedded::{handshake, listener},
-        external::client::Centrifugo,
+        external::Centrifugo,
         server_api,
     },
     state::App,
@@ -75,7 +75,7 @@ pub fn routes(app: App) -> impl Endpoint {
         None => push(routes, &app),
     };
     let pages = web::pages(app.site.client, app.centrifugo.as_ref().map(Centrifugo::url));
-    routes.nest("/", pages).around(readable).around(cross_origin).data(app)
+    routes.nest("/", pages).around(readable).around(cross_origin).data(app.push.clone()).data(app)
 }
 
 /// The API's page and the guide, under `/docs`.
@@ -141,7 +141,7 @@ fn keep_private(response: &mut Response) {
 
 /// Adds the embedded push endpoint.
 fn push(mut routes: Route, app: &App) -> Route {
-    if let Some(key) = &app.server_api.key {
+    if let Some(key) = &app.push.server_api.key {
         for path in ["/api", "/api/:method"] {
             routes = routes.at(path, guard::by_api_key(post(server_api::call), key.clone()));
         }

@@ -16,7 +16,7 @@ use crate::{
         organisations::{Edit, administration},
     },
     error::{Code, Error, Result},
-    request_body,
+    net::request_body,
     state::App,
 };
 

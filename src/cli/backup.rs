@@ -12,8 +12,10 @@ use serde_json::json;
 
 use super::terminal::{Output, bar};
 use crate::{
-    archive::Manifest,
-    backup::{self, Made, Proof, Restored},
+    archive::{
+        Manifest,
+        backup::{self, Made, Proof, Restored},
+    },
     error::{Error, Result},
     time::Time,
 };

@@ -14,9 +14,9 @@ use crate::{
     domain::{audit, messages::indexing},
     error::{Error, Faults, Result, root},
     mail::transport::Mailer,
+    net::tls::Authorities,
     site::is_loopback,
     time::Time,
-    tls::Authorities,
     wiring,
 };
 

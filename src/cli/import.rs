@@ -10,11 +10,13 @@ use super::{
     terminal::{Output, bar},
 };
 use crate::{
+    archive::{
+        slack::{self, Target},
+        transfer::Writer,
+    },
     db,
     domain::organisations::administration,
     error::Result,
-    slack::{self, Target},
-    transfer::Writer,
 };
 
 #[derive(Subcommand)]

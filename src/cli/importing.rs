@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::{folder, terminal::Output};
 use crate::{
+    archive::transfer::Writer,
     db,
     domain::{organisations::administration, transfer::import::Report},
     error::Result,
     id::OrganisationId,
-    transfer::Writer,
 };
 
 #[derive(Args, Clone, Copy)]

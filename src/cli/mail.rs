@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     id::MailId,
     mail::{self, transport::Mailer},
-    tls::Authorities,
+    net::tls::Authorities,
 };
 
 #[derive(Subcommand)]

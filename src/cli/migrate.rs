@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::terminal::{Output, bar};
 use crate::{
-    backup,
+    archive::backup,
     config::MigrationBackup,
     db::{self, KeyFile, snapshot},
     error::{Error, Result},

@@ -12,10 +12,10 @@ use super::{
     terminal::{Output, bar},
 };
 use crate::{
+    archive::transfer,
     db,
     domain::organisations::administration,
     error::{Error, Result},
-    transfer,
 };
 
 #[derive(Subcommand)]

@@ -9,7 +9,7 @@ use crate::{
     config::{Address, Settings, unknown_variables},
     connections::{certificate::Files, listening::Listeners},
     error::{Error, Result},
-    push::external::client::Centrifugo,
+    push::external::Centrifugo,
     site::{is_unspecified, reachable},
     state::{App, setup::LIFETIME},
     wiring,

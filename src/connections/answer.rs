@@ -21,7 +21,7 @@ use crate::{
     api,
     error::{Code, Error},
     limits::buffering::Buffered,
-    upgrade::Upgrade,
+    push::embedded::upgrade::Upgrade,
     web::Shared,
 };
 

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     limits::admission::Slot,
-    socket::Socket,
-    upgrade::{Io, Upgraded},
+    net::socket::Socket,
+    push::embedded::upgrade::{Io, Upgraded},
 };
 
 /// The deadlines of a connection.

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::{limits::admission::Slot, upgrade::Upgrade};
+use crate::{limits::admission::Slot, push::embedded::upgrade::Upgrade};
 
 /// The state of the requests in flight on a connection. Only the connection's task changes it.
 pub struct Exchange {

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::io::ReadBuf;
 
-use crate::upgrade::Io;
+use crate::push::embedded::upgrade::Io;
 
 /// Most bytes of a request's head. The longest heads are those of listeners, whose addresses hold a token for each channel.
 /// A client with more than some 40 channels sends its tokens in the first message of a WebSocket.

@@ -17,10 +17,9 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 use super::certificate::Certificate;
 use crate::{
-    client_address,
     config::Address,
     error::{Error, Result},
-    socket::Plain,
+    net::{client_address, socket::Plain},
 };
 
 /// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait

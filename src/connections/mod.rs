@@ -32,7 +32,7 @@ use self::{
 use crate::{
     api,
     limits::admission::{Admission, RESERVE},
-    socket::Socket,
+    net::socket::Socket,
     state::App,
 };
 

@@ -26,9 +26,9 @@ pub use self::{
 use crate::{
     config::Federated,
     error::{Code, Error, Result},
+    net::tls::Authorities,
     secret,
     time::Time,
-    tls::Authorities,
 };
 
 /// At the most one fetch in this time, whatever tokens are sent.

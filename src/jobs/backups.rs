@@ -6,13 +6,12 @@ use tokio::time::sleep;
 
 use super::queue::MINUTE;
 use crate::{
-    backup::{self, Made, Proof, Schedule},
+    archive::backup::{self, Made, Proof, Schedule},
     db::Tx,
     domain::{accounts::administration, outbox},
     error::{Error, Result},
     mail,
-    state::App,
-    yielding,
+    state::{App, low_priority},
 };
 
 /// How long after a failed backup the next one is tried, unless the next is due earlier.
@@ -61,7 +60,7 @@ async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Made
         backup::keep_newest(&folder, keep, now)?;
         Ok(made)
     };
-    yielding::run("backup", NICENESS, work).await?
+    low_priority::run("backup", NICENESS, work).await?
 }
 
 /// Mails the reason of the first of several failures to all superadmins.

@@ -19,7 +19,8 @@ use crate::{
         webhooks::{self, history},
     },
     error::Result,
-    state::{App, Seen},
+    push::activity::Noted,
+    state::App,
 };
 
 /// Most rows that one write changes, so that it doesn't hold up other writes.
@@ -42,7 +43,7 @@ pub(super) async fn run(app: &App) {
 
 /// Writes users' times of activity and the webhooks' cursor, and deletes expired rows.
 pub async fn tidy(app: &App) -> Result<()> {
-    let Seen { users, sessions: used } = app.take_seen();
+    let Noted { users, sessions: used } = app.push.activity.take();
     for slice in Vec::from_iter(users).chunks(SLICE as usize) {
         let slice = slice.to_vec();
         app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;

@@ -4,6 +4,7 @@
 mod backups;
 pub mod chores;
 pub mod deliveries;
+pub mod forwarding;
 pub mod housekeeping;
 mod keys;
 mod mails;
@@ -14,13 +15,13 @@ use std::time::Duration;
 
 use tokio::{task::JoinSet, time::timeout};
 
-use self::deliveries::Dispatcher;
-use crate::{event::Queue, push::external::forwarder::Forwarder, state::App};
+use self::{deliveries::Dispatcher, forwarding::Forwarder};
+use crate::{event::Queue, state::App};
 
 /// How long mails and deliveries in flight may take once the server stops.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Runs all jobs until the server stops. `forwarded` is what [`prepare`](crate::push::external::forwarder::prepare) returned.
+/// Runs all jobs until the server stops. `forwarded` is what [`prepare`](forwarding::prepare) returned.
 pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
     let (mut sending, mut delivering) = (JoinSet::new(), JoinSet::new());

@@ -21,7 +21,7 @@ use super::{
     networks,
     places::{Open, Places, Reason},
 };
-use crate::{client_address, id::UserId};
+use crate::{id::UserId, net::client_address};
 
 /// Open files that are reserved for everything but clients' connections: the database, deliveries and tests of webhooks,
 /// mails.

@@ -18,7 +18,7 @@ use super::Mail;
 use crate::{
     error::{Error, Faults, Result},
     id::MailId,
-    tls::Authorities,
+    net::tls::Authorities,
 };
 
 /// Deadline of one command of SMTP.

@@ -23,7 +23,7 @@ use url::{Host, Url};
 
 use crate::{
     error::{Error, Result},
-    tls::Authorities,
+    net::tls::Authorities,
 };
 
 pub use self::{failure::Failure, resolver::Lookup};

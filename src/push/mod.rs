@@ -1,6 +1,8 @@
-//! Live push. [`embedded`] serves clients with the Centrifugo client protocol v2; [`external`] feeds a Centrifugo that serves
+//! Live push. [`embedded`] serves clients with the Centrifugo client protocol v2; [`external`] is a client of a Centrifugo that serves
 //! them instead. Other programs publish through the [`server_api`]. Clients connect and subscribe with [`tokens`].
 
+pub mod activity;
+pub mod context;
 pub mod embedded;
 pub mod external;
 pub mod server_api;

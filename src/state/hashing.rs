@@ -9,7 +9,7 @@ use tokio::{
 
 use crate::{
     error::{Code, Error, Result},
-    yielding,
+    state::low_priority,
 };
 
 /// How long a hash waits for a slot. Past that, the client is told to try again: otherwise the queue would grow with every
@@ -58,7 +58,7 @@ impl Hashing {
             drop(held); // The work itself holds the slot, because it goes on if its request is cancelled.
             result
         };
-        yielding::run("hash", NICENESS, hash).await
+        low_priority::run("hash", NICENESS, hash).await
     }
 }
 

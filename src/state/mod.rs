@@ -2,14 +2,15 @@
 
 pub mod delivering;
 pub mod hashing;
+pub mod low_priority;
 pub mod newest;
 mod passwords;
 pub mod session_cache;
 pub mod setup;
 pub mod verified;
+pub mod wakeups;
 
 use std::{
-    collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex},
     thread::JoinHandle,
@@ -17,19 +18,19 @@ use std::{
 };
 
 use ipnet::IpNet;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use self::{
     delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
+    wakeups::Wakeups,
 };
 use crate::{
-    backup,
+    archive::backup,
     clock::Clock,
     db::{self, Class, Db, Tx, View},
     domain::{
         access::{self, Caller},
         accounts::sessions,
-        streams::publications::Recent,
     },
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
@@ -37,12 +38,10 @@ use crate::{
     limits::{Limits, admission::Slots},
     mail::transport::Mailer,
     metrics::Metrics,
-    origins::Origins,
+    net::origins::Origins,
     outgoing::Outgoing,
-    push::{embedded::hub::Hub, external::client::Centrifugo, server_api::memory::ServerApi},
+    push::{context::Push, external::Centrifugo},
     site::Site,
-    time::Time,
-    wakeups::Wakeups,
 };
 
 /// Time between two attempts at a background write while the writer's queue is full.
@@ -59,29 +58,26 @@ pub struct Inner {
     pub data_dir: PathBuf,
     /// What the database's jobs and the background jobs take the time from.
     pub clock: Clock,
-    pub hub: Arc<Hub>,
+    /// What live push works with.
+    pub push: Arc<Push>,
     /// The backups that the server makes by itself, if it does.
     pub backups: Option<backup::Schedule>,
     pub mailer: Mailer,
     /// The issuer of federated log-in; `None` if it is not configured.
     pub issuer: Option<Issuer>,
-    /// An external Centrifugo, if one serves live push instead of this server. The hub is empty then.
+    /// An external Centrifugo, if one serves live push instead of this server.
     pub centrifugo: Option<Centrifugo>,
     /// The HTTP client for addresses that users gave.
     pub outgoing: Outgoing,
     /// The state of webhook deliveries.
     pub delivering: Arc<Delivering>,
-    pub limits: Limits,
-    pub origins: Origins,
+    pub limits: Arc<Limits>,
+    pub origins: Arc<Origins>,
     /// The proxies that may name the client's address in a header.
     pub trusted_proxies: Vec<IpNet>,
     /// The slots for clients' connections.
     pub connection_slots: Arc<Slots>,
-    /// The state of the server API, which other programs call.
-    pub server_api: ServerApi,
-    pub metrics: Metrics,
-    /// The interval between pings of a socket.
-    pub ping_every: Duration,
+    pub metrics: Arc<Metrics>,
     /// Wakes the background jobs.
     pub wakeups: Arc<Wakeups>,
     pub(crate) sessions: Arc<SessionCache>,
@@ -89,24 +85,10 @@ pub struct Inner {
     /// The link of the first administrator; `None` if there was an administrator at the start.
     pub setup: Option<setup::Setup>,
     pub tokens: VerifiedTokens,
-    /// What clients have recovered of live push.
-    pub recent: Recent,
     pub(crate) hashing: Hashing,
-    pub(crate) seen: Mutex<Seen>,
     pub(crate) stopping: watch::Sender<bool>,
-    /// Set later than `stopping`: once every event of an answered request is pushed.
-    pub(crate) closing_sockets: watch::Sender<bool>,
-    /// Each open socket holds a clone; taken when the server stops.
-    pub(crate) sockets: Mutex<Option<mpsc::Sender<()>>>,
     pub(crate) publisher: Mutex<Option<JoinHandle<()>>>,
     pub(crate) _lock: db::FolderLock,
-}
-
-/// When users were last active, and in which sessions, since these times were last written.
-#[derive(Default)]
-pub struct Seen {
-    pub users: HashMap<UserId, Time>,
-    pub sessions: HashMap<SessionId, Time>,
 }
 
 impl std::ops::Deref for App {
@@ -122,7 +104,7 @@ impl Inner {
         let caller = self.sessions.find(session, || self.db.check(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
-            self.seen(caller.user, caller.session);
+            self.push.activity.note(caller.user, caller.session);
         }
         Ok(caller)
     }
@@ -155,22 +137,9 @@ impl Inner {
         }
     }
 
-    /// Notes that a user is active now, in a session. A job writes these times once per minute.
-    pub fn seen(&self, user: UserId, session: SessionId) {
-        let (now, mut seen) = (self.clock.now(), self.seen.lock().expect("nothing panics while it holds this"));
-        seen.users.insert(user, now);
-        seen.sessions.insert(session, now);
-    }
-
-    /// Whether the user was active since these times were last written, or has an open socket.
+    /// Whether the user was active in the last minute, or has an open socket.
     pub fn is_here(&self, user: UserId) -> bool {
-        let seen = self.seen.lock().expect("nothing panics while it holds this").users.contains_key(&user);
-        seen || !self.hub.connections(user).is_empty()
-    }
-
-    /// Takes the noted times of activity, to write them.
-    pub fn take_seen(&self) -> Seen {
-        std::mem::take(&mut *self.seen.lock().expect("nothing panics while it holds this"))
+        self.push.activity.is_noted(user) || !self.push.hub.connections(user).is_empty()
     }
 
     /// Becomes true when the server begins to stop.
@@ -180,31 +149,5 @@ impl Inner {
 
     pub fn stop(&self) {
         self.stopping.send_replace(true);
-    }
-
-    /// A token that an open socket holds; `None` if the server is stopping.
-    pub fn open_socket(&self) -> Option<mpsc::Sender<()>> {
-        if *self.stopping.borrow() {
-            return None;
-        }
-        self.sockets.lock().expect("nothing panics while it holds this").clone()
-    }
-
-    /// Counts open sockets from now on. The receiver ends once the last one is closed.
-    pub fn count_sockets(&self) -> mpsc::Receiver<()> {
-        let (open, closed) = mpsc::channel(1);
-        *self.sockets.lock().expect("nothing panics while it holds this") = Some(open);
-        closed
-    }
-
-    /// Becomes true when open sockets have to close.
-    pub fn closing_sockets(&self) -> watch::Receiver<bool> {
-        self.closing_sockets.subscribe()
-    }
-
-    /// Tells all open sockets to close, and lets no new one open.
-    pub fn close_sockets(&self) {
-        self.closing_sockets.send_replace(true);
-        drop(self.sockets.lock().expect("nothing panics while it holds this").take());
     }
 }

@@ -17,7 +17,6 @@ use super::{
     cookies::{Cookies, Purpose},
 };
 use crate::{
-    client_address,
     config::FeedAuth,
     domain::{
         access::Caller,
@@ -26,6 +25,7 @@ use crate::{
     },
     error::{Code, Error, Result},
     limits::admission,
+    net::client_address,
     state::App,
 };
 

@@ -3,7 +3,7 @@
 //! A cookie counts only in a request from a page of this server ([`Origins::is_own_page`]), and is set only in the answer to one.
 //! Browsers send it with requests that other sites cause, too; those are answered as if they had none.
 //!
-//! [`Origins::is_own_page`]: crate::origins::Origins::is_own_page
+//! [`Origins::is_own_page`]: crate::net::origins::Origins::is_own_page
 
 use std::{
     sync::{Arc, Mutex},

@@ -16,7 +16,7 @@ use crate::{
     domain::accounts::{NextPath, identities, sessions::Started},
     error::{Code, Error, Result},
     issuer::{Issuer, NO_CLIENT},
-    origins::is_from_elsewhere,
+    net::origins::is_from_elsewhere,
     state::App,
     web::Notice,
 };

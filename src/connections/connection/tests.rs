@@ -17,8 +17,8 @@ use crate::{
     connections::watch::Watch,
     id::UserId,
     limits::admission::{self, Admission, Slots},
-    socket,
-    upgrade::Upgrade,
+    net::socket,
+    push::embedded::upgrade::Upgrade,
 };
 
 mod places;

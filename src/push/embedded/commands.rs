@@ -12,14 +12,14 @@ use super::{
     },
     subscribing::{self, require_subscribed},
 };
-use crate::state::App;
+use crate::push::context::Push;
 
 /// Answers any command but the first: queues the reply, which the caller sends, and returns the error in it, if there is one.
 /// Pongs don't get here: the socket takes them.
-pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Failure>, Disconnect> {
-    app.metrics.command(request.name());
-    let answered = if app.limits.command(connection.user).is_ok() {
-        answer(app, connection, id, request)
+pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Failure>, Disconnect> {
+    push.metrics.command(request.name());
+    let answered = if push.limits.command(connection.user).is_ok() {
+        answer(push, connection, id, request)
     } else {
         Err(Failure::TOO_MANY_REQUESTS.into())
     };
@@ -31,7 +31,7 @@ pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request
             Ok(None)
         }
         Err(Fault::Reply(failure)) => {
-            app.metrics.error(failure.code);
+            push.metrics.error(failure.code);
             queue(Answer::Error(failure.into()));
             Ok(Some(failure))
         }
@@ -40,28 +40,28 @@ pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request
 }
 
 /// Answers a command; `None` if the reply is queued already.
-fn answer(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Answer>, Fault> {
+fn answer(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Answer>, Fault> {
     Ok(Some(match request {
-        Request::Subscribe(request) => return subscribing::subscribe(app, connection, id, &request).map(|()| None),
+        Request::Subscribe(request) => return subscribing::subscribe(push, connection, id, &request).map(|()| None),
         Request::Unsubscribe(ChannelRequest { channel }) => {
             if channel.is_empty() {
                 return Err(Disconnect::BAD_REQUEST.into());
             }
-            app.hub.unsubscribe(connection, &channel);
+            push.hub.unsubscribe(connection, &channel);
             Answer::Unsubscribe(Empty {})
         }
         Request::Presence(ChannelRequest { channel }) => {
             require_subscribed(connection, &channel)?;
-            Answer::Presence(PresenceResult { presence: app.hub.presence(&channel) })
+            Answer::Presence(PresenceResult { presence: push.hub.presence(&channel) })
         }
         Request::PresenceStats(ChannelRequest { channel }) => {
             require_subscribed(connection, &channel)?;
-            let (clients, users) = app.hub.presence_stats(&channel);
+            let (clients, users) = push.hub.presence_stats(&channel);
             Answer::PresenceStats(PresenceStatsResult { num_clients: clients as u32, num_users: users as u32 })
         }
-        Request::History(request) => Answer::History(subscribing::history(app, connection, &request)?),
-        Request::Refresh(request) => Answer::Refresh(connecting::refresh(app, connection, &request.token)?),
-        Request::SubRefresh(request) => Answer::SubRefresh(subscribing::refresh(app, connection, &request)?),
+        Request::History(request) => Answer::History(subscribing::history(push, connection, &request)?),
+        Request::Refresh(request) => Answer::Refresh(connecting::refresh(push, connection, &request.token)?),
+        Request::SubRefresh(request) => Answer::SubRefresh(subscribing::refresh(push, connection, &request)?),
         // Clients post through the API, which answers once the message is on disk.
         Request::Publish(ChannelRequest { channel }) => {
             return Err(if channel.is_empty() { Disconnect::BAD_REQUEST.into() } else { Failure::PERMISSION_DENIED.into() });

@@ -21,8 +21,8 @@ use crate::{
     },
     event::Stream,
     id::UserId,
+    push::context::Push,
     push::tokens::{self, Refusal},
-    state::App,
 };
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -42,11 +42,11 @@ pub struct Welcome {
 
 /// Accepts a client, and begins the subscriptions in its request. A subscription with an invalid token is left out, as
 /// Centrifugo does.
-pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome, outbox: &Arc<Outbox>) -> Result<Arc<Connection>, Fault> {
+pub fn connect(push: &Push, request: ConnectRequest, welcome: Welcome, outbox: &Arc<Outbox>) -> Result<Arc<Connection>, Fault> {
     if request.token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    let identity = tokens::of_connection(&app.site, &request.token).map_err(|refusal| match refusal {
+    let identity = tokens::of_connection(&push.site, &request.token).map_err(|refusal| match refusal {
         Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
         Refusal::Unreadable | Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
     })?;
@@ -54,57 +54,57 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome, outbox: &Ar
     if request.subs.values().filter(|asked| !asked.token.is_empty()).count() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
-    let own = if identity.own_streams { own_streams(app, identity.user)? } else { Vec::new() };
+    let own = if identity.own_streams { own_streams(push, identity.user)? } else { Vec::new() };
     let mut subs = request.subs;
     own.iter().for_each(|name| _ = subs.entry(name.clone()).or_default());
     // Each subscription costs as much as a command, so it counts as one.
-    if (0..=subs.len()).any(|_| app.limits.command(identity.user).is_err()) {
+    if (0..=subs.len()).any(|_| push.limits.command(identity.user).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
     let Welcome { transport, encoding, .. } = welcome;
     let connection = Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
     let connection = Arc::new(connection.hearing_own(identity.own_streams));
-    if !app.hub.register(&connection) {
+    if !push.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
     }
-    let accepted = accept(app, &connection, (subs, &own), welcome);
+    let accepted = accept(push, &connection, (subs, &own), welcome);
     if accepted.is_err() {
-        app.hub.unregister(&connection);
+        push.hub.unregister(&connection);
     }
     accepted.map(|()| connection)
 }
 
 /// The names of the user's own streams.
-fn own_streams(app: &App, user: UserId) -> Result<Vec<String>, Failure> {
-    let streams = app.db.read(|conn| streams::own(conn, user)).map_err(subscribing::unchecked)?;
+fn own_streams(push: &Push, user: UserId) -> Result<Vec<String>, Failure> {
+    let streams = push.db.read(|conn| streams::own(conn, user)).map_err(subscribing::unchecked)?;
     Ok(streams.iter().map(Stream::to_string).collect())
 }
 
 /// Answers a registered connection, with the subscriptions in its request and those to the user's `own` streams.
 fn accept(
-    app: &App,
+    push: &Push,
     connection: &Arc<Connection>,
     (subs, own): (HashMap<String, SubscribeRequest>, &[String]),
     welcome: Welcome,
 ) -> Result<(), Fault> {
     let mut asked: Vec<(Begun, SubscribeRequest)> = Vec::new();
     for (channel, request) in subs {
-        let terms = match tokens::of_subscription(&app.site, connection, &channel, &request.token) {
+        let terms = match tokens::of_subscription(&push.site, connection, &channel, &request.token) {
             _ if own.contains(&channel) => Terms { watches: request.join_leave, ..Terms::OWN },
             Ok(end) => Terms { watches: request.join_leave, expires_at: Some(end), is_server_side: true, is_own: false },
             Err(_) => continue,
         };
-        if let Ok(begun) = app.hub.subscribe(connection, &channel, terms) {
+        if let Ok(begun) = push.hub.subscribe(connection, &channel, terms) {
             asked.push((begun, SubscribeRequest { channel, ..request }));
         }
     }
     // One transaction reads one state. Later events come through the hub, which already buffers them.
-    let checked = app.db.read(|conn| {
+    let checked = push.db.read(|conn| {
         let caller = sessions::find(conn, connection.session, conn.now())?.filter(|caller| caller.user == connection.user);
         let (mut results, mut budget) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
-                let result = subscribing::position(conn, connection.user, stream, request, (&app.recent, &mut budget))?;
+                let result = subscribing::position(conn, connection.user, stream, request, (&push.recent, &mut budget))?;
                 results.insert(request.channel.clone(), result);
             }
         }
@@ -115,42 +115,42 @@ fn accept(
         return Err(Disconnect::INVALID_TOKEN.into());
     }
     let (audible, deaf): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, request)| results.contains_key(&request.channel));
-    deaf.iter().for_each(|(begun, _)| _ = app.hub.unsubscribe(connection, &begun.channel));
+    deaf.iter().for_each(|(begun, _)| _ = push.hub.unsubscribe(connection, &begun.channel));
     let begun: Vec<Begun> = audible.into_iter().map(|(begun, _)| begun).collect();
     let recoveries = results.values().filter(|result| result.was_recovering);
-    recoveries.for_each(|result| app.metrics.recovery(result.recovered));
-    app.seen(connection.user, connection.session);
+    recoveries.for_each(|result| push.metrics.recovery(result.recovered));
+    push.activity.note(connection.user, connection.session);
     let live = connection.go_live(&begun, seq, |live| {
         results.retain(|channel, _| live.contains(&channel.as_str()));
-        let expiry = Expiry::at(connection.expires_at(), app.clock.now());
+        let expiry = Expiry::at(connection.expires_at(), push.clock.now());
         let result = ConnectResult {
             client: connection.client.to_string(),
             version: VERSION.to_owned(),
             expires: expiry.expires,
             ttl: expiry.ttl,
             subs: results,
-            ping: if welcome.pings { app.ping_every.as_secs() as u32 } else { 0 },
+            ping: if welcome.pings { push.ping_every.as_secs() as u32 } else { 0 },
             pong: welcome.pongs,
         };
         [Reply::new(welcome.id, Answer::Connect(result))]
     });
-    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    live.iter().for_each(|channel| push.hub.announce(connection, channel));
     if connection.hears_own {
         // The publisher follows changes only once the connection is answered.
-        let since = own_streams(app, connection.user)?.into_iter().filter(|name| !own.contains(name));
+        let since = own_streams(push, connection.user)?.into_iter().filter(|name| !own.contains(name));
         since.for_each(|channel| {
-            _ = subscribing::impose(app, connection, &SubscribeRequest { channel, ..Default::default() }, Terms::OWN);
+            _ = subscribing::impose(push, connection, &SubscribeRequest { channel, ..Default::default() }, Terms::OWN);
         });
     }
     Ok(())
 }
 
 /// Replaces the connection's token by one that expires later.
-pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<RefreshResult, Fault> {
+pub fn refresh(push: &Push, connection: &Connection, token: &str) -> Result<RefreshResult, Fault> {
     if token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    let identity = tokens::of_connection(&app.site, token).map_err(|refusal| match refusal {
+    let identity = tokens::of_connection(&push.site, token).map_err(|refusal| match refusal {
         Refusal::Expired => Disconnect::EXPIRED,
         Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
     })?;
@@ -162,6 +162,6 @@ pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<Refres
         return Err(Disconnect::RECONNECT.into());
     }
     connection.extend(identity.expires_at);
-    let Expiry { expires, ttl } = Expiry::at(identity.expires_at, app.clock.now());
+    let Expiry { expires, ttl } = Expiry::at(identity.expires_at, push.clock.now());
     Ok(RefreshResult { client: connection.client.to_string(), version: VERSION.to_owned(), expires, ttl })
 }

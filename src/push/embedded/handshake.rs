@@ -1,5 +1,7 @@
 //! The handshake of a WebSocket (RFC 6455, section 4), and the parameters in its address.
 
+use std::sync::Arc;
+
 use poem::{
     IntoResponse, Request, Response, handler,
     http::{StatusCode, header},
@@ -11,12 +13,12 @@ use super::{
     encoding::{self, Encoding},
     socket::{self, Manner, Pings},
 };
-use crate::{state::App, upgrade::Upgrade};
+use crate::{push::context::Push, push::embedded::upgrade::Upgrade};
 
 /// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
 /// `?format=protobuf`. Compression is not negotiated. With `?cf_ws_frame_ping_pong=true`, pings are WebSocket's.
 #[handler]
-pub fn websocket(req: &Request, app: Data<&App>) -> Response {
+pub fn websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
     let offered = |name: &str| protocols.split(',').any(|protocol| protocol.trim() == name);
     let (json, protobuf) = (offered("centrifuge-json"), offered("centrifuge-protobuf"));
@@ -25,18 +27,18 @@ pub fn websocket(req: &Request, app: Data<&App>) -> Response {
     let encoding = if !json && (protobuf || by_query) { Encoding::Protobuf } else { Encoding::Json };
     let chosen = if json { Some("centrifuge-json") } else { protobuf.then_some("centrifuge-protobuf") };
     let pings = if asked("cf_ws_frame_ping_pong", "true") { Pings::Frames } else { Pings::Messages };
-    upgrade(req, app.0, chosen, Manner { encoding, pings, first: None })
+    upgrade(req, push.0, chosen, Manner { encoding, pings, first: None })
 }
 
 /// `GET /connection/uni_websocket`: for clients that only listen. They send one message, the content of `connect`, or put
 /// it into the parameter `cf_connect`.
 #[handler]
-pub fn uni_websocket(req: &Request, app: Data<&App>) -> Response {
+pub fn uni_websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let first = match query(req, "cf_connect").map(|text| encoding::connect_request(&text)).transpose() {
         Ok(first) => first,
         Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
     };
-    upgrade(req, app.0, None, Manner { encoding: Encoding::Listener, pings: Pings::Both, first })
+    upgrade(req, push.0, None, Manner { encoding: Encoding::Listener, pings: Pings::Both, first })
 }
 
 /// The value of a parameter in the request's address.
@@ -45,7 +47,7 @@ pub fn query(req: &Request, name: &str) -> Option<String> {
     pairs.into_owned().find_map(|(key, value)| (key == name).then_some(value))
 }
 
-fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Manner) -> Response {
+fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, manner: Manner) -> Response {
     let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
     let has =
         |name: header::HeaderName, value: &str| req.header(name).is_some_and(|header| header.to_lowercase().contains(value));
@@ -57,19 +59,19 @@ fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Man
         let refusal = refuse(StatusCode::UPGRADE_REQUIRED, "WebSocket version 13 is spoken here");
         return refusal.with_header(header::SEC_WEBSOCKET_VERSION, "13").into_response();
     }
-    if !app.origins.allow(req) {
+    if !push.origins.allow(req) {
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
     let accept = derive_accept_key(key.as_bytes());
     let (upgrade, upgraded) = Upgrade::new();
-    let app = app.clone();
+    let push = push.clone();
     tokio::spawn(async move {
         // Held until the socket is closed: the server waits for it before it ends.
-        let Some(_open) = app.open_socket() else { return };
+        let Some(_open) = push.open_socket() else { return };
         let Ok(io) = upgraded.await else { return };
         let slot = io.slot.clone();
         tokio::select! {
-            () = socket::run(app, io, manner) => {}
+            () = socket::run(push, io, manner) => {}
             () = slot.closed() => {} // a socket that has not connected goes for a newcomer
         }
     });

@@ -8,7 +8,7 @@ use super::{
     codes::{Disconnect, Unsubscribe},
     connection::Connection,
 };
-use crate::{domain::accounts::sessions, state::App};
+use crate::{domain::accounts::sessions, push::context::Push};
 
 pub struct Heartbeat {
     every: Duration,
@@ -26,8 +26,8 @@ impl Heartbeat {
 
     /// Fails if the connection has to end now. Otherwise the caller sends a ping, which the client must answer within a third
     /// of the interval.
-    pub fn beat(&mut self, app: &App, connection: &Connection) -> Result<(), Disconnect> {
-        check(app, connection)?;
+    pub fn beat(&mut self, push: &Push, connection: &Connection) -> Result<(), Disconnect> {
+        check(push, connection)?;
         if self.awaits_pong {
             return Err(Disconnect::NO_PONG);
         }
@@ -48,11 +48,11 @@ impl Heartbeat {
 
 /// Ends what has expired. The expiry of a session or token causes no event, so each beat checks for it; a token may work for
 /// one interval longer.
-fn check(app: &App, connection: &Connection) -> Result<(), Disconnect> {
-    if app.db.read(|conn| sessions::find(conn, connection.session, conn.now())).is_ok_and(|session| session.is_none()) {
+fn check(push: &Push, connection: &Connection) -> Result<(), Disconnect> {
+    if push.db.read(|conn| sessions::find(conn, connection.session, conn.now())).is_ok_and(|session| session.is_none()) {
         return Err(Disconnect::FORCED);
     }
-    let late = (app.clock.now() - app.ping_every).unix_seconds();
+    let late = (push.clock.now() - push.ping_every).unix_seconds();
     if connection.expires_at() < late {
         return Err(Disconnect::EXPIRED);
     }
@@ -60,7 +60,7 @@ fn check(app: &App, connection: &Connection) -> Result<(), Disconnect> {
         if is_server_side {
             return Err(Disconnect::SUBSCRIPTION_EXPIRED);
         }
-        app.hub.revoke(connection, &channel, Unsubscribe::EXPIRED);
+        push.hub.revoke(connection, &channel, Unsubscribe::EXPIRED);
     }
     Ok(())
 }

@@ -25,45 +25,45 @@ use super::{
     protocol::replies::Reply,
     socket::{WRITE_WITHIN, farewell, for_listener},
 };
-use crate::{limits::admission, state::App};
+use crate::{limits::admission, push::context::Push};
 
 /// `GET /connection/uni_sse?cf_connect=…`: the parameter is the content of `connect`.
 #[handler]
-pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
+pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
-    if !app.origins.allow(req) {
+    if !push.origins.allow(req) {
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
     let Some(Ok(request)) = query(req, "cf_connect").map(|text| encoding::connect_request(&text)) else {
         return refuse(StatusCode::BAD_REQUEST, "cf_connect must be a connect request");
     };
-    let Some(open) = app.open_socket() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
-    app.metrics.connect("listener");
+    let Some(open) = push.open_socket() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
+    push.metrics.connect("listener");
     let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Events, id: 0, pings: true, pongs: false };
     let (events, body) = mpsc::channel(1);
-    let connected = connecting::connect(app.0, request, welcome, &Outbox::new(None));
+    let connected = connecting::connect(push.0, request, welcome, &Outbox::new(None));
     // A stream is a request that never ends, which nobody could close for a newcomer of the address.
     if let Ok(connection) = &connected
         && !admission::hold(req, connection.user)
     {
-        app.hub.unregister(connection);
+        push.hub.unregister(connection);
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "the user has too many connections");
     }
-    let app = app.0.clone();
+    let push = push.0.clone();
     tokio::spawn(async move {
         let _open = open; // the server waits for it before it ends
         let why = match connected {
             Ok(connection) => {
-                let why = run(&app, &connection, &events).await;
-                app.seen(connection.user, connection.session);
-                app.hub.unregister(&connection);
+                let why = run(&push, &connection, &events).await;
+                push.activity.note(connection.user, connection.session);
+                push.hub.unregister(&connection);
                 why
             }
             Err(Fault::Reply(failure)) => Some(for_listener(failure)),
             Err(Fault::Close(why)) => Some(why),
         };
         if let Some(why) = why {
-            app.metrics.close(why.code);
+            push.metrics.close(why.code);
             _ = timeout(WRITE_WITHIN, events.send(farewell(Encoding::Events, why))).await;
         }
     });
@@ -76,15 +76,15 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
 }
 
 /// Sends events until the stream has to end. Returns why, or `None` if the client has disconnected.
-async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<Bytes>) -> Option<Disconnect> {
+async fn run(push: &Push, connection: &Arc<Connection>, events: &mpsc::Sender<Bytes>) -> Option<Disconnect> {
     // A stream ends earlier than sockets: it is a request, and the server waits for those first.
-    let mut stopping = app.stopping();
-    let mut heartbeat = Heartbeat::new(connection, app.ping_every);
+    let mut stopping = push.stopping.clone();
+    let mut heartbeat = Heartbeat::new(connection, push.ping_every);
     loop {
         tokio::select! {
             () = connection.outbox.wake.notified() => {}
             () = sleep_until(heartbeat.next) => {
-                if let Err(why) = heartbeat.beat(app, connection) {
+                if let Err(why) = heartbeat.beat(push, connection) {
                     return Some(why);
                 }
                 heartbeat.pong(); // the client can't send a pong on this stream

@@ -21,4 +21,5 @@ pub mod protocol;
 pub mod publisher;
 pub mod socket;
 pub mod subscribing;
+pub mod upgrade;
 mod wire;

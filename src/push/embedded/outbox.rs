@@ -16,7 +16,7 @@ use bytes::{Buf, Bytes};
 use tokio::sync::Notify;
 
 use super::codes::Disconnect;
-use crate::socket::Socket;
+use crate::net::socket::Socket;
 
 /// Most unsent bytes of a connection; one more frame may exceed them.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -231,7 +231,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::socket::{self, Plain};
+    use crate::net::socket::{self, Plain};
 
     /// An outbox, and the client's side of its socket.
     async fn pair() -> (Arc<Outbox>, TcpStream) {

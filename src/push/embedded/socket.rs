@@ -38,7 +38,7 @@ use super::{
     },
     wire::Wire,
 };
-use crate::{limits::admission::Slot, state::App, upgrade::Upgraded};
+use crate::{limits::admission::Slot, push::context::Push, push::embedded::upgrade::Upgraded};
 
 /// How long a client may take to send its first command; or two intervals of pings where that is less, because they set how
 /// soon the server notices a client that is gone.
@@ -75,7 +75,7 @@ pub enum Pings {
 }
 
 /// Serves a socket from the handshake to the close.
-pub async fn run(app: App, io: Upgraded, manner: Manner) {
+pub async fn run(push: Arc<Push>, io: Upgraded, manner: Manner) {
     let slot = io.slot.clone();
     let Some((wire, outbox)) = Wire::new(io) else { return };
     let config = WebSocketConfig::default()
@@ -86,7 +86,7 @@ pub async fn run(app: App, io: Upgraded, manner: Manner) {
     let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
     let Manner { encoding, pings, .. } = manner;
     let patience = Patience::default();
-    let mut socket = Socket { app, slot, stream, outbox, encoding, pings, patience, work: 0, connected: None };
+    let mut socket = Socket { push, slot, stream, outbox, encoding, pings, patience, work: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
     socket.finish(end).await;
 }
@@ -108,7 +108,7 @@ impl From<Disconnect> for End {
 }
 
 struct Socket {
-    app: App,
+    push: Arc<Push>,
     slot: Arc<Slot>,
     /// Reads, and writes only frames of the WebSocket itself. Messages go into the outbox.
     stream: WebSocketStream<Wire>,
@@ -128,10 +128,10 @@ impl Socket {
         if let Some(request) = first {
             self.connect(0, request).await?;
         }
-        let mut closing = self.app.closing_sockets();
+        let mut closing = self.push.sockets.closing();
         // Both are made once: setting a timer and joining the waiters for each message cost more than the message.
         let mut closing = pin!(async { _ = closing.wait_for(|closing| *closing).await });
-        let stale = Instant::now() + STALE_AFTER.min(self.app.ping_every * 2);
+        let stale = Instant::now() + STALE_AFTER.min(self.push.ping_every * 2);
         let mut timer = pin!(sleep_until(stale));
         loop {
             let next = self.connected.as_ref().map_or(stale, |(_, heartbeat)| heartbeat.next);
@@ -206,7 +206,7 @@ impl Socket {
                     }
                 }
                 (request, Some((connection, _))) => {
-                    match commands::handle(&self.app, connection, id, request)? {
+                    match commands::handle(&self.push, connection, id, request)? {
                         None => self.patience.accepted(),
                         Some(failure) => self.patience.refused(failure)?,
                     }
@@ -242,7 +242,7 @@ impl Socket {
             self.pings = Pings::Both;
         }
         let is_listener = self.encoding == Encoding::Listener;
-        self.app.metrics.connect(match id {
+        self.push.metrics.connect(match id {
             _ if is_listener => "listener",
             0 => "raw",
             _ => "sdk",
@@ -254,16 +254,16 @@ impl Socket {
             pings: self.pings != Pings::Frames,
             pongs: self.pings == Pings::Messages,
         };
-        match connecting::connect(&self.app, request, welcome, &self.outbox) {
+        match connecting::connect(&self.push, request, welcome, &self.outbox) {
             Ok(connection) => {
                 self.slot.hold(connection.user);
-                let heartbeat = Heartbeat::new(&connection, self.app.ping_every);
+                let heartbeat = Heartbeat::new(&connection, self.push.ping_every);
                 self.connected = Some((connection, heartbeat));
                 Ok(())
             }
             Err(Fault::Reply(failure)) if is_listener => Err(for_listener(failure).into()),
             Err(Fault::Reply(failure)) => {
-                self.app.metrics.error(failure.code);
+                self.push.metrics.error(failure.code);
                 self.outbox.push(self.encoding.frame(Reply::new(id, Answer::Error(failure.into()))));
                 self.send_queued().await?;
                 // The client acts on the error and closes the connection; anything else that it sends is ignored.
@@ -310,7 +310,7 @@ impl Socket {
 
     async fn timed_out(&mut self) -> Result<(), End> {
         let Some((connection, heartbeat)) = &mut self.connected else { return Err(Disconnect::STALE.into()) };
-        heartbeat.beat(&self.app, connection)?;
+        heartbeat.beat(&self.push, connection)?;
         self.patience.pinged();
         if self.pings != Pings::Messages {
             match timeout(WRITE_WITHIN, self.stream.send(Message::Ping(Bytes::new()))).await {
@@ -326,8 +326,8 @@ impl Socket {
 
     fn forget(&self) {
         if let Some((connection, _)) = &self.connected {
-            self.app.seen(connection.user, connection.session); // it was active until now
-            self.app.hub.unregister(connection);
+            self.push.activity.note(connection.user, connection.session); // it was active until now
+            self.push.hub.unregister(connection);
         }
     }
 
@@ -341,7 +341,7 @@ impl Socket {
             End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
             End::Gone => return,
         };
-        self.app.metrics.close(frame.code.into());
+        self.push.metrics.close(frame.code.into());
         let closing = async {
             if frame.code != Disconnect::SLOW.code.into() {
                 _ = self.send_queued().await; // answers that were queued before the end

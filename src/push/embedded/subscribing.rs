@@ -25,14 +25,14 @@ use crate::{
     error::{Error, Result},
     event::Stream,
     id::UserId,
+    push::context::Push,
     push::tokens::{self, Refusal},
-    state::App,
 };
 
 const CHANNEL_NAME_MAX: usize = 255;
 
 /// Answers `subscribe`. Events that were published during the command follow the reply.
-pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), Fault> {
+pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), Fault> {
     let channel = &request.channel;
     if channel.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
@@ -51,30 +51,30 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
         return Err(failure.into());
     }
     let expires_at =
-        tokens::of_subscription(&app.site, connection, channel, &request.token).map_err(|refusal| match refusal {
+        tokens::of_subscription(&push.site, connection, channel, &request.token).map_err(|refusal| match refusal {
             Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
             Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
             Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
         })?;
     let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false, is_own: false };
-    let Start { begun, result, seq } = begin(app, connection, request, terms)?;
-    let Expiry { expires, ttl } = Expiry::at(expires_at, app.clock.now());
+    let Start { begun, result, seq } = begin(push, connection, request, terms)?;
+    let Expiry { expires, ttl } = Expiry::at(expires_at, push.clock.now());
     let live = connection.go_live(&[begun], seq, |live| match live {
         [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
         _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
     });
-    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    live.iter().for_each(|channel| push.hub.announce(connection, channel));
     Ok(())
 }
 
 /// Begins a subscription for a client that didn't ask for it. The client gets a subscribe push, and then the publications
 /// after the position in the request. Nothing happens if the connection is subscribed already, has ended, or has no reply
 /// to its `connect` yet.
-pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<(), Fault> {
+pub fn impose(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<(), Fault> {
     if !connection.is_here() {
         return Ok(());
     }
-    let Start { begun, result, seq } = match begin(app, connection, request, terms) {
+    let Start { begun, result, seq } = match begin(push, connection, request, terms) {
         // The connection may have ended since, or subscribed by itself.
         Err(_) if !connection.is_here() || connection.is_subscribed(&request.channel) => return Ok(()),
         begun => begun?,
@@ -85,7 +85,7 @@ pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeReques
     let live = connection.go_live(&[begun], seq, |live| {
         pushes.map(|push| Reply::push(&request.channel, push)).take(if live.is_empty() { 0 } else { usize::MAX })
     });
-    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    live.iter().for_each(|channel| push.hub.announce(connection, channel));
     Ok(())
 }
 
@@ -98,33 +98,33 @@ struct Start {
 }
 
 /// Begins a subscription if the connection's user has the right to the channel.
-fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, Fault> {
+fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, Fault> {
     let channel = &request.channel;
-    let begun = app.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
+    let begun = push.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
         Refused::Already => Failure::ALREADY_SUBSCRIBED,
         Refused::Limit => Failure::LIMIT_EXCEEDED,
         Refused::Gone => Failure::NOT_AVAILABLE,
     })?;
     // One transaction reads one state. Later events come through the hub, which already buffers them.
-    let checked = app.db.read(|conn| {
+    let checked = push.db.read(|conn| {
         let session = sessions::find(conn, connection.session, conn.now())?;
         let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
         let mut budget = recovery::BYTES;
         let result =
-            stream.map(|stream| position(conn, connection.user, stream, request, (&app.recent, &mut budget))).transpose()?;
+            stream.map(|stream| position(conn, connection.user, stream, request, (&push.recent, &mut budget))).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
     if let Ok((Some(result), _)) = &checked
         && result.was_recovering
     {
-        app.metrics.recovery(result.recovered);
+        push.metrics.recovery(result.recovered);
     }
     match checked.map_err(unchecked) {
         Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => {
             Ok(Start { begun, result, seq })
         }
         refused => {
-            app.hub.unsubscribe(connection, channel);
+            push.hub.unsubscribe(connection, channel);
             let (result, _) = refused?;
             Err(if result.is_some() { Failure::UNRECOVERABLE } else { Failure::PERMISSION_DENIED }.into())
         }
@@ -166,27 +166,27 @@ fn publication(publication: publications::Publication) -> Publication {
 }
 
 /// Replaces a subscription's token by one that expires later.
-pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
+pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
     let SubRefreshRequest { channel, token } = request;
     require_subscribed(connection, channel)?;
     if token.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }
-    let expires_at = tokens::of_subscription(&app.site, connection, channel, token).map_err(|refusal| match refusal {
+    let expires_at = tokens::of_subscription(&push.site, connection, channel, token).map_err(|refusal| match refusal {
         Refusal::Expired => Disconnect::SUBSCRIPTION_EXPIRED,
         Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
     })?;
     if !connection.extend_subscription(channel, expires_at) {
         return Err(Failure::PERMISSION_DENIED.into());
     }
-    Ok(Expiry::at(expires_at, app.clock.now()))
+    Ok(Expiry::at(expires_at, push.clock.now()))
 }
 
 /// Publications of a channel that the connection is subscribed to. A `limit` of 0 returns none, as Centrifugo does; -1
 /// returns as many as an answer may hold.
-pub fn history(app: &App, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, Fault> {
+pub fn history(push: &Push, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, Fault> {
     require_subscribed(connection, &request.channel)?;
-    let found = app.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
+    let found = push.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
         Some(stream) => look_back(conn, stream, request),
         None => Ok(Err(Failure::PERMISSION_DENIED)),
     });

@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::outbox::Outbox;
-use crate::{limits::admission::Slot, socket::Socket, upgrade::Upgraded};
+use crate::{limits::admission::Slot, net::socket::Socket, push::embedded::upgrade::Upgraded};
 
 pub struct Wire {
     socket: Arc<Socket>,

@@ -7,8 +7,10 @@ use crate::{
     domain::streams,
     error::{Error, Result},
     event::Stream,
-    push::embedded::{codes::Failure, protocol::replies::ReplyError},
-    state::App,
+    push::{
+        context::Push,
+        embedded::{codes::Failure, protocol::replies::ReplyError},
+    },
 };
 
 /// Most commands in one request, and most channels in one broadcast.
@@ -67,9 +69,9 @@ pub(super) fn result(value: &impl Serialize) -> Answer {
 }
 
 /// The stream with a name; an error if there is none.
-pub(super) fn stream(app: &App, channel: &str) -> Result<Stream, Refused> {
+pub(super) fn stream(push: &Push, channel: &str) -> Result<Stream, Refused> {
     if channel.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }
-    Ok(app.db.read(|conn| streams::find(conn, channel))?.ok_or(Failure::UNKNOWN_CHANNEL)?)
+    Ok(push.db.read(|conn| streams::find(conn, channel))?.ok_or(Failure::UNKNOWN_CHANNEL)?)
 }

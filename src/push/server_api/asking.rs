@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answers::{Answer, result, stream};
-use crate::{
-    push::embedded::{
+use crate::push::{
+    context::Push,
+    embedded::{
         connecting::VERSION,
         protocol::{
             replies::{PresenceResult, PresenceStatsResult},
@@ -15,23 +16,22 @@ use crate::{
         },
         subscribing,
     },
-    state::App,
 };
 
-pub fn presence(app: &App, ChannelRequest { channel }: &ChannelRequest) -> Answer {
-    stream(app, channel)?;
-    result(&PresenceResult { presence: app.hub.presence(channel) })
+pub fn presence(push: &Push, ChannelRequest { channel }: &ChannelRequest) -> Answer {
+    stream(push, channel)?;
+    result(&PresenceResult { presence: push.hub.presence(channel) })
 }
 
-pub fn presence_stats(app: &App, ChannelRequest { channel }: &ChannelRequest) -> Answer {
-    stream(app, channel)?;
-    let (clients, users) = app.hub.presence_stats(channel);
+pub fn presence_stats(push: &Push, ChannelRequest { channel }: &ChannelRequest) -> Answer {
+    stream(push, channel)?;
+    let (clients, users) = push.hub.presence_stats(channel);
     result(&PresenceStatsResult { num_clients: clients as u32, num_users: users as u32 })
 }
 
-pub fn history(app: &App, request: &HistoryRequest) -> Answer {
-    let stream = stream(app, &request.channel)?;
-    result(&app.db.read(|conn| subscribing::look_back(conn, stream, request))??)
+pub fn history(push: &Push, request: &HistoryRequest) -> Answer {
+    let stream = stream(push, &request.channel)?;
+    result(&push.db.read(|conn| subscribing::look_back(conn, stream, request))??)
 }
 
 #[derive(Default, Deserialize)]
@@ -42,19 +42,19 @@ pub struct Channels {
 }
 
 /// The channels that have subscribers now.
-pub fn channels(app: &App, Channels { pattern }: &Channels) -> Answer {
-    let heard = app.hub.channels().into_iter().filter(|(name, _)| pattern.is_empty() || fits(pattern, name));
+pub fn channels(push: &Push, Channels { pattern }: &Channels) -> Answer {
+    let heard = push.hub.channels().into_iter().filter(|(name, _)| pattern.is_empty() || fits(pattern, name));
     let heard: BTreeMap<String, Value> = heard.map(|(name, clients)| (name, json!({ "num_clients": clients }))).collect();
     result(&json!({ "channels": heard }))
 }
 
-pub fn info(app: &App) -> Answer {
-    let (channels, connections) = (app.hub.channels(), app.hub.all_connections());
+pub fn info(push: &Push) -> Answer {
+    let (channels, connections) = (push.hub.channels(), push.hub.all_connections());
     let node = json!({
-        "uid": app.server_api.node, "name": "tidings", "version": VERSION, "num_clients": connections.len(),
-        "num_users": app.hub.user_count(), "num_channels": channels.len(),
+        "uid": push.server_api.node, "name": "tidings", "version": VERSION, "num_clients": connections.len(),
+        "num_users": push.hub.user_count(), "num_channels": channels.len(),
         "num_subs": channels.iter().map(|(_, clients)| clients).sum::<usize>(),
-        "uptime": app.server_api.started.elapsed().as_secs(),
+        "uptime": push.server_api.started.elapsed().as_secs(),
     });
     result(&json!({ "nodes": [node] }))
 }

@@ -10,16 +10,18 @@ use crate::{
     domain::streams,
     error::Result,
     id::UserId,
-    push::embedded::{
-        codes::{Disconnect, Failure, Fault, Unsubscribe},
-        connection::{Connection, Terms},
-        protocol::{
-            replies::{Expiry, PushBody, Reply},
-            requests::{Position, SubscribeRequest},
+    push::{
+        context::Push,
+        embedded::{
+            codes::{Disconnect, Failure, Fault, Unsubscribe},
+            connection::{Connection, Terms},
+            protocol::{
+                replies::{Expiry, PushBody, Reply},
+                requests::{Position, SubscribeRequest},
+            },
+            subscribing,
         },
-        subscribing,
     },
-    state::App,
 };
 
 /// Selects connections: all of a user's, or those of a client or session.
@@ -37,8 +39,8 @@ impl Whose {
         if self.user.is_empty() { Err(Failure::BAD_REQUEST) } else { Ok(self.user.parse().ok().map(UserId)) }
     }
 
-    fn connections(&self, app: &App) -> Result<Vec<Arc<Connection>>, Failure> {
-        let all = self.user()?.map(|user| app.hub.connections(user)).unwrap_or_default();
+    fn connections(&self, push: &Push) -> Result<Vec<Arc<Connection>>, Failure> {
+        let all = self.user()?.map(|user| push.hub.connections(user)).unwrap_or_default();
         let is_named = |name: &str, id: uuid::Uuid| name.is_empty() || name == id.to_string();
         let named =
             all.into_iter().filter(|of| is_named(&self.client, of.client) && is_named(&self.session, of.session.0)).collect();
@@ -58,23 +60,23 @@ pub struct Subscribe {
 }
 
 /// Subscribes connections to a channel that their user has a right to: the API's key grants users no rights.
-pub fn subscribe(app: &App, request: Subscribe) -> Answer {
+pub fn subscribe(push: &Push, request: Subscribe) -> Answer {
     let Subscribe { whose, channel, recover_since, expire_at } = request;
-    let (user, connections) = (whose.user()?, whose.connections(app)?);
-    stream(app, &channel)?;
+    let (user, connections) = (whose.user()?, whose.connections(push)?);
+    stream(push, &channel)?;
     let user = user.ok_or(Failure::PERMISSION_DENIED)?;
-    if app.db.read(|conn| streams::audible(conn, user, &channel))?.is_none() {
+    if push.db.read(|conn| streams::audible(conn, user, &channel))?.is_none() {
         return Err(Failure::PERMISSION_DENIED.into());
     }
     let expires_at = (expire_at != 0).then_some(expire_at);
-    if expires_at.is_some_and(|end| end <= app.clock.now().unix_seconds()) {
+    if expires_at.is_some_and(|end| end <= push.clock.now().unix_seconds()) {
         return Err(Failure::EXPIRED.into());
     }
     let recover = recover_since.is_some();
     let Position { offset, epoch } = recover_since.unwrap_or_default();
     let request = SubscribeRequest { channel, recover, offset, epoch, ..Default::default() };
     let terms = Terms { expires_at, is_server_side: true, ..Terms::default() };
-    let imposed = connections.iter().map(|connection| subscribing::impose(app, connection, &request, terms));
+    let imposed = connections.iter().map(|connection| subscribing::impose(push, connection, &request, terms));
     // All are tried, even if one of them is at its bound of subscriptions.
     let refused = imposed.collect::<Vec<_>>().into_iter().find_map(Result::err);
     match refused {
@@ -92,10 +94,10 @@ pub struct Channel {
     channel: String,
 }
 
-pub fn unsubscribe(app: &App, request: &Channel) -> Answer {
-    let connections = request.whose.connections(app)?;
-    stream(app, &request.channel)?;
-    connections.iter().for_each(|connection| app.hub.revoke(connection, &request.channel, Unsubscribe::BY_SERVER));
+pub fn unsubscribe(push: &Push, request: &Channel) -> Answer {
+    let connections = request.whose.connections(push)?;
+    stream(push, &request.channel)?;
+    connections.iter().for_each(|connection| push.hub.revoke(connection, &request.channel, Unsubscribe::BY_SERVER));
     done()
 }
 
@@ -116,12 +118,12 @@ struct Why {
     reason: String,
 }
 
-pub fn disconnect(app: &App, request: Close) -> Answer {
+pub fn disconnect(push: &Push, request: Close) -> Answer {
     let why = match request.disconnect {
         None => Disconnect::FORCED,
         Some(Why { code, reason }) => Disconnect::custom(code, reason).ok_or(Failure::BAD_REQUEST)?,
     };
-    for connection in request.whose.connections(app)? {
+    for connection in request.whose.connections(push)? {
         if !request.whitelist.contains(&connection.client.to_string()) {
             connection.disconnect(why.clone());
         }
@@ -140,15 +142,15 @@ pub struct Refresh {
 }
 
 /// Changes when connections expire, or ends them as expired. They still end with their session.
-pub fn refresh(app: &App, request: &Refresh) -> Answer {
-    let is_over = request.expired || (request.expire_at != 0 && request.expire_at <= app.clock.now().unix_seconds());
-    for connection in request.whose.connections(app)? {
+pub fn refresh(push: &Push, request: &Refresh) -> Answer {
+    let is_over = request.expired || (request.expire_at != 0 && request.expire_at <= push.clock.now().unix_seconds());
+    for connection in request.whose.connections(push)? {
         match request.expire_at {
             _ if is_over => connection.disconnect(Disconnect::EXPIRED),
             0 => {}
             expires_at => {
                 connection.extend(expires_at);
-                connection.send(Reply::push("", PushBody::Refresh(Expiry::at(expires_at, app.clock.now()))));
+                connection.send(Reply::push("", PushBody::Refresh(Expiry::at(expires_at, push.clock.now()))));
             }
         }
     }

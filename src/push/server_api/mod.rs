@@ -11,7 +11,7 @@ pub mod memory;
 mod publishing;
 mod repeats;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures_util::future::join_all;
 use poem::{Body, Request, Response, handler, web::Data};
@@ -22,21 +22,20 @@ use self::answers::{Answer, MOST, Refused, Reply, json, read};
 
 use crate::{
     error::{Code, Error, Result},
-    push::embedded::codes::Failure,
-    request_body,
-    state::App,
+    net::request_body,
+    push::{context::Push, embedded::codes::Failure},
 };
 
 const BODY_MAX: usize = 1 << 20;
 
 /// `POST /api/METHOD`, and the older form `POST /api`, in which each line is a command `{"method", "params"}`.
 #[handler]
-pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Response> {
+pub async fn call(req: &Request, push: Data<&Arc<Push>>, body: Body) -> poem::Result<Response> {
     let body = request_body::read(body, BODY_MAX).await?;
     let answered = match (str::from_utf8(&body), req.raw_path_param("method")) {
-        (Ok(body), Some("batch")) => batch(app.0, body).await,
-        (Ok(body), Some(method)) => answer(app.0, method, body).await.map(|result| json(&Reply::Result(result))),
-        (Ok(body), None) => commands(app.0, body).await,
+        (Ok(body), Some("batch")) => batch(push.0, body).await,
+        (Ok(body), Some(method)) => answer(push.0, method, body).await.map(|result| json(&Reply::Result(result))),
+        (Ok(body), None) => commands(push.0, body).await,
         (Err(_), _) => Err(Refused::Unreadable),
     };
     let text = match answered {
@@ -47,19 +46,19 @@ pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Re
     Ok(Response::builder().content_type("application/json").body(text))
 }
 
-async fn answer(app: &App, method: &str, params: &str) -> Answer {
+async fn answer(push: &Arc<Push>, method: &str, params: &str) -> Answer {
     match method {
-        "publish" => publishing::publish(app, read(params)?).await,
-        "broadcast" => publishing::broadcast(app, read(params)?).await,
-        "subscribe" => clients::subscribe(app, read(params)?),
-        "unsubscribe" => clients::unsubscribe(app, &read(params)?),
-        "disconnect" => clients::disconnect(app, read(params)?),
-        "refresh" => clients::refresh(app, &read(params)?),
-        "presence" => asking::presence(app, &read(params)?),
-        "presence_stats" => asking::presence_stats(app, &read(params)?),
-        "history" => asking::history(app, &read(params)?),
-        "channels" => asking::channels(app, &read(params)?),
-        "info" => asking::info(app),
+        "publish" => publishing::publish(push, read(params)?).await,
+        "broadcast" => publishing::broadcast(push, read(params)?).await,
+        "subscribe" => clients::subscribe(push, read(params)?),
+        "unsubscribe" => clients::unsubscribe(push, &read(params)?),
+        "disconnect" => clients::disconnect(push, read(params)?),
+        "refresh" => clients::refresh(push, &read(params)?),
+        "presence" => asking::presence(push, &read(params)?),
+        "presence_stats" => asking::presence_stats(push, &read(params)?),
+        "history" => asking::history(push, &read(params)?),
+        "channels" => asking::channels(push, &read(params)?),
+        "info" => asking::info(push),
         "history_remove" | "rpc" => Err(Failure::NOT_AVAILABLE.into()),
         _ => Err(Failure::METHOD_NOT_FOUND.into()),
     }
@@ -74,14 +73,14 @@ struct Batch {
 }
 
 /// Answers several commands in one request. The body is a list of replies, each with its result under its method's name.
-async fn batch(app: &App, body: &str) -> Result<String, Refused> {
+async fn batch(push: &Arc<Push>, body: &str) -> Result<String, Refused> {
     let Batch { commands, parallel } = read(body)?;
     if commands.len() > MOST {
         return Err(Failure::LIMIT_EXCEEDED.into());
     }
     let answers = commands.iter().map(async |command| {
         let (method, params) = command.first_key_value().ok_or(Refused::Unreadable)?;
-        Ok((method.as_str(), answer(app, method, params.get()).await?))
+        Ok((method.as_str(), answer(push, method, params.get()).await?))
     });
     let answers: Vec<Result<(&str, Box<RawValue>), Refused>> = if parallel {
         join_all(answers).await
@@ -110,13 +109,13 @@ struct Command {
     params: Option<Box<RawValue>>,
 }
 
-async fn commands(app: &App, body: &str) -> Result<String, Refused> {
+async fn commands(push: &Arc<Push>, body: &str) -> Result<String, Refused> {
     let commands = serde_json::Deserializer::from_str(body).into_iter::<Command>().take(MOST);
     let commands = commands.collect::<Result<Vec<_>, _>>().map_err(|_| Refused::Unreadable)?;
     let mut replies = Vec::new();
     for Command { method, params } in commands {
         let params = params.as_ref().map_or("{}", |params| params.get());
-        replies.push(json(&Reply::from(answer(app, &method, params).await)));
+        replies.push(json(&Reply::from(answer(push, &method, params).await)));
     }
     if replies.is_empty() { Err(Refused::Unreadable) } else { Ok(replies.join("\n")) }
 }

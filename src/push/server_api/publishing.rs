@@ -1,6 +1,6 @@
 //! `publish` and `broadcast`. Each publication is a row of the event log; the answer follows its fsync.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,7 @@ use crate::{
     db::{Tx, log},
     domain,
     error::{Error, Result},
-    push::embedded::codes::Failure,
-    state::App,
+    push::{context::Push, embedded::codes::Failure},
 };
 
 /// Most bytes of a broadcast, over all its rows.
@@ -43,18 +42,18 @@ struct Published<'a> {
     epoch: &'a str,
 }
 
-pub async fn publish(app: &App, request: Request) -> Answer {
+pub async fn publish(push: &Arc<Push>, request: Request) -> Answer {
     let (body, channel) = (body(&request)?, request.channel);
     if channel.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }
-    let epoch = app.db.read(|conn| Ok(log::epoch(conn)?))?;
-    let offset = post(app, vec![channel], request.idempotency_key, body).await?.remove(0)?;
+    let epoch = push.db.read(|conn| Ok(log::epoch(conn)?))?;
+    let offset = post(push, vec![channel], request.idempotency_key, body).await?.remove(0)?;
     result(&Published { offset, epoch: &epoch })
 }
 
 /// Publishes on several channels. The answer has a reply for each, in their order.
-pub async fn broadcast(app: &App, request: Request) -> Answer {
+pub async fn broadcast(push: &Arc<Push>, request: Request) -> Answer {
     let (body, channels) = (body(&request)?, request.channels);
     if channels.is_empty() || channels.iter().any(String::is_empty) {
         return Err(Failure::BAD_REQUEST.into());
@@ -62,8 +61,8 @@ pub async fn broadcast(app: &App, request: Request) -> Answer {
     if channels.len() > MOST || channels.len() * body.get().len() > BROADCAST_BYTES {
         return Err(Failure::LIMIT_EXCEEDED.into());
     }
-    let epoch = app.db.read(|conn| Ok(log::epoch(conn)?))?;
-    let posted = post(app, channels, request.idempotency_key, body).await?;
+    let epoch = push.db.read(|conn| Ok(log::epoch(conn)?))?;
+    let posted = post(push, channels, request.idempotency_key, body).await?;
     let responses = posted.into_iter().map(|seq| seq.and_then(|offset| result(&Published { offset, epoch: &epoch })));
     result(&BTreeMap::from([("responses", responses.map(Reply::from).collect::<Vec<_>>())]))
 }
@@ -84,10 +83,15 @@ fn body(request: &Request) -> Result<Box<RawValue>, Failure> {
 }
 
 /// Publishes on each channel, in few writes. Returns the seqs.
-async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>) -> Result<Vec<Result<i64, Refused>>, Refused> {
-    let app = app.clone();
+async fn post(
+    push: &Arc<Push>,
+    channels: Vec<String>,
+    key: String,
+    body: Box<RawValue>,
+) -> Result<Vec<Result<i64, Refused>>, Refused> {
+    let push = push.clone();
     let posting = async move {
-        let claims: Vec<Claim> = channels.iter().map(|channel| app.server_api.repeats.claim(channel, &key)).collect();
+        let claims: Vec<Claim> = channels.iter().map(|channel| push.server_api.repeats.claim(channel, &key)).collect();
         let firsts = channels.into_iter().zip(&claims).filter(|(_, claim)| matches!(claim, Claim::First(_)));
         let firsts: Vec<String> = firsts.map(|(channel, _)| channel).collect();
         let mut seqs = Vec::new();
@@ -97,7 +101,7 @@ async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>
             let write = move |tx: &mut Tx| {
                 slice.iter().map(|channel| domain::streams::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
             };
-            seqs.extend(app.db.write_sized(bytes, write).await?);
+            seqs.extend(push.db.write_sized(bytes, write).await?);
         }
         let mut seqs = seqs.into_iter();
         // The outcomes of this request are set before it awaits those of other requests. Otherwise two requests that repeat

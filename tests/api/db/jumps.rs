@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use serde_json::json;
-use tidings::{backup::Schedule, time::Time};
+use tidings::{archive::backup::Schedule, time::Time};
 
 use crate::{
     harness::{DAY, PASSWORD, Server},
@@ -46,7 +46,7 @@ fn a_backup_of_a_time_to_come_puts_off_no_other() {
     let left = schedule.left(now).unwrap();
     assert!(left > DAY / 3 && left < DAY, "{left:?}");
     made(now - DAY * 2);
-    tidings::backup::keep_newest(folder.path(), 1, now).unwrap();
+    tidings::archive::backup::keep_newest(folder.path(), 1, now).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the newest one, and that of a time to come");
     assert!(schedule.left(now + Duration::from_secs(86_400)).is_none());
 }

@@ -19,8 +19,8 @@ use crate::{
 };
 use bytes::Bytes;
 use tidings::{
+    net::tls::Authorities,
     outgoing::{Answer, Failure, Lookup, Outgoing},
-    tls::Authorities,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -27,7 +27,7 @@ pub use self::{
 };
 use crate::{
     error::{Code, Error, Refusal},
-    request_body,
+    net::request_body,
 };
 
 /// Bytes of a body of a sender without a session.

@@ -1,5 +1,5 @@
 //! A client of the server API of an external Centrifugo: `/api/broadcast` and `/api/disconnect`, or several of them in one
-//! `/api/batch`. [`super::forwarder`] decides what is sent, and when.
+//! `/api/batch`. `jobs::forwarding` decides what is sent, and when.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     config::External,
     error::{Error, Result, chain},
     id::UserId,
-    tls::Authorities,
+    net::tls::Authorities,
 };
 
 const WITHIN: Duration = Duration::from_secs(5);

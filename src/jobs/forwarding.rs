@@ -24,7 +24,7 @@ use crate::{
     },
     error::{Error, Result},
     event::Queue,
-    push::external::client::{ApiError, Broadcast, Centrifugo, Command, Disconnect, Failure, Reply},
+    push::external::{ApiError, Broadcast, Centrifugo, Command, Disconnect, Failure, Reply},
     secret,
     state::App,
 };

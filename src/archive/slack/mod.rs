@@ -26,7 +26,10 @@ use self::{
     people::People,
 };
 use crate::{
-    archive::Progress,
+    archive::{
+        Progress,
+        transfer::{Batches, RECORD, SPACE_KEPT, Writer, fingerprint, unreadable},
+    },
     db::{self, Tx},
     domain::{
         accounts,
@@ -39,7 +42,6 @@ use crate::{
     error::{Error, Result},
     id::{OrganisationId, UserId},
     time::Time,
-    transfer::{Batches, RECORD, SPACE_KEPT, Writer, fingerprint, unreadable},
 };
 
 /// Bytes of messages of one day that are put in order together, over all channels. A day with more is imported in parts, each in

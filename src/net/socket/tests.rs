@@ -10,7 +10,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use super::*;
 
 #[allow(dead_code)] // the tests of the API use all of it
-#[path = "../../tests/api/certificate.rs"]
+#[path = "../../../tests/api/certificate.rs"]
 mod certificate;
 
 /// A socket before its handshake, and a client that trusts it.

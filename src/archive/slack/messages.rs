@@ -12,6 +12,7 @@ use super::{
     people::{People, line},
 };
 use crate::{
+    archive::transfer::{Batches, RECORD},
     domain::{
         messages::{
             mentions::{self, Kind, Mention},
@@ -24,7 +25,6 @@ use crate::{
     error::Result,
     id::{MessageId, OrganisationId, UserId},
     time::Time,
-    transfer::{Batches, RECORD},
 };
 
 /// Characters of a message, of a program's name, and of a file's, at most.

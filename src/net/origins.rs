@@ -13,8 +13,8 @@ use poem::{
 use url::Url;
 
 use crate::{
-    client_address,
     error::{Error, Result},
+    net::client_address,
     site::{is_loopback, is_unspecified},
 };
 

@@ -1,5 +1,12 @@
 //! Archives, of a whole server or of one organisation: a tar, compressed with Zstandard (RFC 8878). Its first file is the
 //! manifest, and the parts that the manifest lists follow in their order.
+//!
+//! A [`backup`] is of a whole server, and a [`transfer`] of one organisation. [`slack`] turns what Slack exports into the records
+//! of a transfer.
+
+pub mod backup;
+pub mod slack;
+pub mod transfer;
 
 use std::{
     collections::BTreeMap,

@@ -1,0 +1,8 @@
+//! What crosses the network below HTTP's handlers: clients' [`socket`]s with their [`tls`], whose [`client_address`] and
+//! [`origins`] count, and the [`request_body`].
+
+pub mod client_address;
+pub mod origins;
+pub mod request_body;
+pub mod socket;
+pub mod tls;
