@@ -71,10 +71,12 @@ for (const kind of BROWSERS) {
       await page.$eval(COMPOSER, area => { area.value = ''; area.dispatchEvent(new Event('input')) })
     })
 
-    await t.test('a tap leaves nothing behind on a message, and a reload shows no tools', async () => {
+    await t.test('a tap opens a thread and leaves nothing behind on its message, and a reload shows no tools', async () => {
       await page.$eval('.row-item:last-child', row => row.scrollIntoView())
       await tap(page, '.row-item:last-child .text')
-      await new Promise(resolve => setTimeout(resolve, 200))
+      await sees(page, 'Seen 11')
+      await press(page, 'Close')
+      await page.waitForSelector('.main .row-item:last-child .row')
       const looks = selector => page.$eval(selector, row => ({
         ground: getComputedStyle(row).backgroundColor, frame: getComputedStyle(row).outlineStyle, tools: getComputedStyle(row.querySelector('.tools .icon')).visibility,
       }))

@@ -147,6 +147,7 @@ for (const kind of BROWSERS) {
       await sees(page, 'this device')
       const before = await page.$$eval('.item', rows => rows.length)
       await press(page, 'End')
+      await (await page.waitForSelector('dialog .danger')).click()
       await sees(page, 'Session ended.')
       await page.waitForFunction(count => document.querySelectorAll('.item').length === count, { polling: 50 }, before - 1)
       await assert.rejects(other.call('GET', '/profile'), /401/)

@@ -18,6 +18,15 @@ export function address(store, { channel, thread, message }) {
 }
 
 /**
+ * The search beside the talk.
+ *
+ * @param {Store} store
+ * @param {string} words
+ */
+export const searchAddress = (store, words) =>
+  `${address(store, { channel: place().channel ?? 'threads' })}?${new URLSearchParams({ search: words })}`
+
+/**
  * The list of channels, which narrow windows show by itself.
  *
  * @param {Store} store

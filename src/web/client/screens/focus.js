@@ -1,6 +1,6 @@
 // Where the focus goes when something opens, or when what had it is gone.
 
-const isTouch = matchMedia('(pointer: coarse)')
+import { isTouch } from '../view/viewport.js'
 
 /**
  * Puts the focus where one writes. On touch that would bring up the keyboard, and where nobody may write there is no field: then the

@@ -1,5 +1,8 @@
 // What can be seen of the page. Most browsers make the page lower when a keyboard opens; in Safari on iOS it covers the page.
 
+/** Whether a finger points: there is no hover, and a field with the focus raises a keyboard. */
+export const isTouch = matchMedia('(pointer: coarse)')
+
 /** The sizes are rounded differently. */
 const ROUNDED = 1
 

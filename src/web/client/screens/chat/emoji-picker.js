@@ -6,6 +6,7 @@ import { t } from '../../text/words.js'
 import { h, mount } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { place, tell } from '../../view/menu.js'
+import { isTouch } from '../../view/viewport.js'
 import { wording } from '../../view/wording.js'
 import { loadEmojiNames } from '../emoji-names.js'
 import { inGrid } from './emoji-keys.js'
@@ -67,7 +68,7 @@ export function pickEmoji(store, anchor) {
     follow()
     addEventListener('resize', follow)
     // On a phone the field would bring up the keyboard, over the choice.
-    const first = matchMedia('(pointer: coarse)').matches ? '.emoji' : 'input'
+    const first = isTouch.matches ? '.emoji' : 'input'
     const focused = element.querySelector(first)
     if (focused instanceof HTMLElement) focused.focus()
   })

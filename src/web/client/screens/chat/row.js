@@ -8,6 +8,7 @@ import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { longPress } from '../../view/long-press.js'
 import { go } from '../../view/router.js'
+import { isTouch } from '../../view/viewport.js'
 import { address } from '../addresses.js'
 import { face, nameOf } from '../face.js'
 import { author, authorSaid, byline } from './author.js'
@@ -48,6 +49,7 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
         hasFailed() && t('talk.failed'),
         t('talk.said', { name: authorSaid(store, message.value), text: message.value.content.slice(0, 200) }),
       ].filter(Boolean).join(', '),
+      onclick: (/** @type {Event} */ event) => { if (isTouch.matches && hasTools() && isPlain(event)) openThread?.() },
       ...longPress(row => { if (hasTools()) openMessageMenu(store, message.peek(), { openThread }, row) }),
     },
     when(isFirst, () => h('span', { class: 'face-press', onclick: pressName }, () => face(writer.value)),
@@ -67,6 +69,9 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
     when(() => isSettled.value && hasTools(), () => messageTools(store, () => message.value, { openThread }))))
 }
+
+/** Whether a press was on nothing that does something by itself, and selected nothing. @param {Event} event */
+const isPlain = ({ target }) => !(/** @type {HTMLElement} */ (target).closest('a, button, summary, textarea, .face-press')) && getSelection()?.isCollapsed !== false
 
 const NEVER = '0001-01-01T00:00:00Z'
 

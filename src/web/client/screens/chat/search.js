@@ -46,9 +46,6 @@ export function searchPane(store) {
     h('div', { class: 'pane-body' },
       h('div', { class: 'pane-head' }, field(wanted), filters(store, change)),
       h('p', { class: 'pane-state quiet small', role: 'status' }, () => found.state(words())),
-      when(() => words() === '', () => h('div', { class: 'pane-state' }, h('button', {
-        type: 'button', class: 'link-button', onclick: () => change({ search: `@${store.me.peek()?.username}` }),
-      }, t('panes.mentionsOfMe')))),
       failure(() => found.problem.value, () => found.ask(new URLSearchParams(wanted.peek()))),
       list(h('ol', { class: 'results', 'aria-label': t('panes.results') }), () => found.rows.value, each => each.id, item =>
         h('li', { 'aria-current': () => place().message === item.value.id ? 'true' : null },

@@ -8,7 +8,7 @@ import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { openMenu } from '../../view/menu.js'
 import { go, route } from '../../view/router.js'
-import { address, place } from '../addresses.js'
+import { address, place, searchAddress } from '../addresses.js'
 import { badge, face, nameOf } from '../face.js'
 import { connectionLine } from './connection-line.js'
 
@@ -35,7 +35,7 @@ export function sidebar(store, role) {
       icon('search'), h('span', null, t('talk.goTo')), h('kbd', null, isMac ? '⌘K' : 'Ctrl K')),
     connectionLine(store),
     h('div', { class: 'lists' },
-      h('ul', null, h('li', null, threadsLink(store))),
+      h('ul', null, h('li', null, threadsLink(store)), h('li', null, mentionsLink(store))),
       when(() => starred.value.length > 0, () => section(store, t('talk.starred'), () => starred.value)),
       section(store, t('talk.channels'), () => channels.value, h('button', {
         type: 'button', class: 'icon-button', 'aria-label': t('talk.addChannel'), 'aria-haspopup': 'menu',
@@ -74,6 +74,7 @@ const leaving = store => ({ label: t('talk.signOut'), icon: 'door', run: () => i
 /** @param {Store} store */
 function organisationBar(store) {
   const open = () => store.organisation.value
+  const settings = () => `/settings/o/${encodeURIComponent(open()?.organisation_slug ?? '')}`
   /** @param {Event} event */
   const choose = event => openMenu(/** @type {HTMLElement} */ (event.currentTarget), [
     ...store.organisations.peek().map(each => ({
@@ -82,7 +83,8 @@ function organisationBar(store) {
       run: () => go(`/o/${encodeURIComponent(each.organisation_slug)}`),
     })),
     { label: t('talk.newOrganisation'), icon: 'plus', run: () => go('/new-organisation') },
-    { label: t('talk.organisationSettings'), icon: 'gear', run: () => go(`/settings/o/${encodeURIComponent(open()?.organisation_slug ?? '')}`) },
+    Boolean(open()?.permissions.can_invite_members) && { label: t('talk.invite'), icon: 'mail', run: () => go(`${settings()}/invitations`) },
+    { label: t('talk.organisationSettings'), icon: 'gear', run: () => go(settings()) },
     leaving(store),
   ])
   const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && each.unread_count > 0)
@@ -106,6 +108,10 @@ function threadsLink(store) {
     'aria-current': () => place().channel === 'threads' ? 'page' : null,
   }, h('span', { class: 'mark' }, icon('threads')), h('span', { class: 'name' }, t('talk.myThreads')), counter(unread))
 }
+
+/** What one is called by is searched for. @param {Store} store */
+const mentionsLink = store => h('a', { class: 'place', href: () => searchAddress(store, `@${store.me.value?.username ?? ''}`) },
+  h('span', { class: 'mark' }, icon('at')), h('span', { class: 'name' }, t('talk.mentions')))
 
 /**
  * @param {Store} store

@@ -8,7 +8,7 @@ import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { wording } from '../../view/wording.js'
-import { address, place } from '../addresses.js'
+import { address, place, searchAddress } from '../addresses.js'
 import { face, nameOf } from '../face.js'
 import { openChannels } from './browse.js'
 import { chooser } from './chooser.js'
@@ -111,7 +111,7 @@ const search = (store, words) => ({
   key: SEARCH,
   title: t('chat.searchFor', { words }),
   sign: () => h('span', { class: 'mark' }, icon('search')),
-  open: () => `${address(store, { channel: place().channel ?? 'threads' })}?${new URLSearchParams({ search: words })}`,
+  open: () => searchAddress(store, words),
 })
 
 /**

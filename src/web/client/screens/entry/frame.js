@@ -5,6 +5,7 @@ import { refusalText } from '../../text/refusals.js'
 import { t } from '../../text/words.js'
 import { h, svg } from '../../view/element.js'
 import { pageTitle } from '../../view/title.js'
+import { isTouch } from '../../view/viewport.js'
 
 /** @typedef {import('../../view/element.js').Child} Child */
 
@@ -27,7 +28,7 @@ export function card({ title, heading = title, lead }, ...children) {
   // The focus goes where the person writes. A touch screen would open its keyboard over the page, so there it stays at the head.
   setTimeout(() => {
     if (!element.isConnected || element.contains(document.activeElement)) return
-    const first = matchMedia('(pointer: coarse)').matches ? null : element.querySelector('input:not([readonly]):not([disabled])')
+    const first = isTouch.matches ? null : element.querySelector('input:not([readonly]):not([disabled])')
     if (first instanceof HTMLElement) first.focus()
     else head.focus()
   })

@@ -36,7 +36,7 @@ const asTheme = text => text === 'light' || text === 'dark' ? text : 'system'
 /** The colours: those of the system, or always light or dark. */
 export const theme = signal(asTheme(read('theme')))
 
-/** Whether Enter sends a message and Shift+Enter breaks the line, or the other way round. On touch, Enter always breaks. */
+/** Whether Enter sends a message and Shift+Enter breaks the line, or Enter breaks it and Ctrl+Enter sends. On touch, Enter always breaks. */
 export const enterSends = signal(read('enter') !== 'breaks')
 
 /** The language that the person chose, such as `de`; empty for that of the browser. */

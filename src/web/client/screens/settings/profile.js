@@ -46,7 +46,7 @@ const line = (name, value, autocomplete) => h('input', { name, value, autocomple
 const address = (store, me) => section(t('settings.email'),
   h('p', { class: 'row-line' },
     h('bdi', { class: 'address' }, () => me.value.email),
-    () => me.value.is_verified ? badge(t('settings.emailVerified'), 'good') : badge(t('settings.emailUnverified'), 'bad')),
+    () => me.value.is_verified ? badge(t('settings.emailVerified'), 'good') : badge(t('settings.emailUnverified'))),
   when(() => !me.value.is_verified, () => fetched(async () => (await store.api.getFeatures()).data.has_mail, hasMail => hasMail.peek() && [
     h('p', { class: 'quiet' }, t('settings.emailUnverifiedText')),
     deed(t('settings.emailSendAgain'), async () => {

@@ -6,7 +6,7 @@ import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { device } from './device.js'
 import { fetched } from './fetched.js'
-import { asking, badge, deed, part } from './parts.js'
+import { asking, badge, part } from './parts.js'
 import { time } from './times.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -53,7 +53,10 @@ function row(store, all, session) {
       h('p', { class: 'quiet small' }, h('bdi', null, session.address), ' · ', t('settings.sessionSeen'), ' ',
         time(session.last_seen_at)),
       h('p', { class: 'quiet small' }, t('settings.sessionSince'), ' ', time(session.created_at))),
-    !session.is_current && deed(t('settings.sessionEnd'), async () => {
+    !session.is_current && asking(t('settings.sessionEnd'), () => ({
+      title: t('settings.sessionEndTitle'), text: [name, ' · ', t('settings.sessionSeen'), ' ', time(session.last_seen_at)],
+      action: t('settings.sessionEnd'), danger: true,
+    }), async () => {
       await end(store, all, session)
       say(t('settings.sessionsEnded', { count: 1 }))
     }, { describedBy: id }))

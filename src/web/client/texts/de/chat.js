@@ -39,7 +39,7 @@ export default {
   emojiObjects: 'Gegenstände',
   emojiSymbols: 'Symbole',
   emojiFlags: 'Flaggen',
-  goTo: 'Gehe zu oder suche …',
+  goTo: 'Gehe zu, suche …',
   goToLabel: 'Kanal, Person oder Wörter einer Nachricht',
   searchFor: 'Nachrichten nach „{words}“ durchsuchen',
   nothingFound: 'Nichts mit diesem Namen.',

@@ -12,7 +12,6 @@ export default {
   // Suche
   searchLabel: 'Nachrichten durchsuchen',
   searchHint: 'Gib mindestens drei Zeichen ein.',
-  mentionsOfMe: 'Nachrichten, die mich erwähnen',
   searching: 'Suche läuft …',
   nothingFound: 'Nichts gefunden.',
   found: { one: '{count} Nachricht gefunden', other: '{count} Nachrichten gefunden' },

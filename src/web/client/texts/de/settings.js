@@ -31,7 +31,7 @@ export default {
   emailSendAgain: 'E-Mail noch einmal senden',
   emailSent: 'An {email} gesendet. Sieh auch im Spam-Ordner nach.',
 
-  appearance: 'Darstellung und Sprache',
+  appearance: 'Aussehen, Sprache',
   appearanceIntro: 'Diese Auswahl gilt nur in diesem Browser.',
   theme: 'Farben',
   themeSystem: 'Wie im System',
@@ -41,7 +41,7 @@ export default {
   languageBrowser: 'Sprache des Browsers',
   enter: 'Beim Schreiben',
   enterSends: 'sendet Enter die Nachricht; Umschalt+Enter beginnt eine neue Zeile',
-  enterBreaks: 'beginnt Enter eine neue Zeile; Umschalt+Enter sendet die Nachricht',
+  enterBreaks: 'beginnt Enter eine neue Zeile; Strg+Enter oder ⌘+Enter sendet die Nachricht',
   enterHint: 'Auf einem Touchscreen beginnt Enter immer eine neue Zeile.',
 
   password: 'Passwort',
@@ -58,6 +58,7 @@ export default {
   sessionSeen: 'Zuletzt gesehen',
   sessionSince: 'Angemeldet',
   sessionEnd: 'Beenden',
+  sessionEndTitle: 'Diese Sitzung beenden?',
   sessionsEndOthers: 'Alle anderen beenden',
   sessionsEndTitle: 'Alle anderen Sitzungen beenden?',
   sessionsEndText: 'Wer sie benutzt, muss sich dort neu anmelden.',

@@ -3,7 +3,7 @@
 /** @type {import('../../text/words.js').Area} */
 export default {
   places: 'Kanäle und Personen',
-  goTo: 'Gehe zu oder suche …',
+  goTo: 'Gehe zu, suche …',
   offline: 'Keine Verbindung. Was du schreibst, wird gesendet, sobald sie wieder da ist.',
   keepsNothing: 'Dieser Browser speichert nichts: Was nicht gesendet ist, geht verloren, wenn du diese Seite schließt.',
   starred: 'Mit Stern',
@@ -15,7 +15,7 @@ export default {
   writeTo: 'Jemandem schreiben',
   settings: 'Einstellungen',
   profile: 'Profil',
-  appearance: 'Darstellung und Sprache',
+  appearance: 'Aussehen, Sprache',
   sessions: 'Sitzungen',
   newOrganisation: 'Neue Organisation',
   organisationSettings: 'Einstellungen der Organisation',
@@ -31,6 +31,8 @@ export default {
   unreadElsewhere: 'Ungelesene Nachrichten in einer anderen Organisation',
   unreadCount: { one: 'ungelesene Nachricht', other: 'ungelesene Nachrichten' },
   myThreads: 'Meine Threads',
+  mentions: 'Erwähnungen',
+  invite: 'Personen einladen',
   beside: 'Neben der Unterhaltung',
   messages: 'Nachrichten',
   backToList: 'Alle Kanäle',

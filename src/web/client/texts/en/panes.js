@@ -12,7 +12,6 @@ export default {
   // Search
   searchLabel: 'Search messages',
   searchHint: 'Type at least three characters.',
-  mentionsOfMe: 'Messages that mention me',
   searching: 'Searching…',
   nothingFound: 'Nothing found.',
   found: { one: '{count} message found', other: '{count} messages found' },

@@ -31,7 +31,7 @@ export default {
   emailSendAgain: 'Send the e-mail again',
   emailSent: 'Sent to {email}. Check your spam folder, too.',
 
-  appearance: 'Appearance and language',
+  appearance: 'Look and language',
   appearanceIntro: 'These choices apply to this browser only.',
   theme: 'Colours',
   themeSystem: 'Same as the system',
@@ -41,7 +41,7 @@ export default {
   languageBrowser: 'Same as the browser',
   enter: 'When you write, Enter',
   enterSends: 'sends the message; Shift+Enter begins a new line',
-  enterBreaks: 'begins a new line; Shift+Enter sends the message',
+  enterBreaks: 'begins a new line; Ctrl+Enter or ⌘+Enter sends the message',
   enterHint: 'On a touch screen, Enter always begins a new line.',
 
   password: 'Password',
@@ -58,6 +58,7 @@ export default {
   sessionSeen: 'Last seen',
   sessionSince: 'Signed in',
   sessionEnd: 'End',
+  sessionEndTitle: 'End this session?',
   sessionsEndOthers: 'End all others',
   sessionsEndTitle: 'End all other sessions?',
   sessionsEndText: 'Whoever uses them has to sign in again.',

@@ -12,7 +12,6 @@ export default {
   // חיפוש
   searchLabel: 'חיפוש בהודעות',
   searchHint: 'הקלידו לפחות שלושה תווים.',
-  mentionsOfMe: 'הודעות שמזכירות אותי',
   searching: 'מתבצע חיפוש…',
   nothingFound: 'לא נמצא דבר.',
   found: { one: 'נמצאה הודעה אחת', other: 'נמצאו {count} הודעות' },

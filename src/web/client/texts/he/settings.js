@@ -41,7 +41,7 @@ export default {
   languageBrowser: 'לפי הדפדפן',
   enter: 'בזמן כתיבה, Enter',
   enterSends: 'שולח את ההודעה; Shift+Enter מתחיל שורה חדשה',
-  enterBreaks: 'מתחיל שורה חדשה; Shift+Enter שולח את ההודעה',
+  enterBreaks: 'מתחיל שורה חדשה; Ctrl+Enter או ⌘+Enter שולח את ההודעה',
   enterHint: 'במסך מגע Enter תמיד מתחיל שורה חדשה.',
 
   password: 'סיסמה',
@@ -58,6 +58,7 @@ export default {
   sessionSeen: 'נראה לאחרונה',
   sessionSince: 'מחובר מאז',
   sessionEnd: 'סיום',
+  sessionEndTitle: 'לסיים את החיבור הזה?',
   sessionsEndOthers: 'סיום כל האחרים',
   sessionsEndTitle: 'לסיים את כל שאר החיבורים?',
   sessionsEndText: 'מי שמשתמש בהם יצטרך להיכנס שוב.',

@@ -31,6 +31,8 @@ export default {
   unreadElsewhere: 'הודעות שלא נקראו בארגון אחר',
   unreadCount: { one: 'הודעה שלא נקראה', other: 'הודעות שלא נקראו' },
   myThreads: 'השרשורים שלי',
+  mentions: 'אזכורים',
+  invite: 'הזמנת אנשים',
   beside: 'לצד השיחה',
   messages: 'הודעות',
   backToList: 'כל הערוצים',
