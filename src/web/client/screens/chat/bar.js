@@ -5,7 +5,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { address, listAddress, place } from '../addresses.js'
-import { mark } from './sidebar.js'
+import { mark } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */

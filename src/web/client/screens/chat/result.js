@@ -7,7 +7,7 @@ import { go } from '../../view/router.js'
 import { face } from '../face.js'
 import { author, byline } from './author.js'
 import { prose } from './prose.js'
-import { mark } from './sidebar.js'
+import { mark } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */

@@ -11,6 +11,7 @@ import { go, route } from '../../view/router.js'
 import { address, place, searchAddress } from '../addresses.js'
 import { badge, face, nameOf } from '../face.js'
 import { connectionLine } from './connection-line.js'
+import { mark } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
@@ -150,13 +151,6 @@ function placeLink(store, item) {
   h('span', { class: 'name' }, h('bdi', null, () => item.value.title)),
   when(() => unread() > 0 && called() === 0, () => h('span', { class: 'visually-hidden' }, t('talk.unread'))),
   counter(called))
-}
-
-/** @param {Channel} channel */
-export function mark(channel) {
-  const [other] = channel.participants ?? []
-  if (channel.is_direct) return other ? face(other, { tiny: true }) : badge(channel.id, channel.title, { tiny: true })
-  return h('span', { class: 'mark' }, icon(channel.is_private ? 'lock' : 'hash'))
 }
 
 /** @param {() => number} count */

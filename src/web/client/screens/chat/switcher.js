@@ -14,7 +14,7 @@ import { openChannels } from './browse.js'
 import { chooser } from './chooser.js'
 import { directMessage, show, until } from './opening.js'
 import { finding } from './person-picker.js'
-import { mark } from './sidebar.js'
+import { mark } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
