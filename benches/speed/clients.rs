@@ -1,42 +1,12 @@
-//! The processes of the clients and the limits: this executable again, in another role. Each gets its plan as a line of JSON
-//! on its input, says `ready`, and then obeys one word after the other.
+//! The processes of the clients and the limits: this executable again, in another [role](super::roles). Each gets its plan as a
+//! line of JSON on its input, says `ready`, and then obeys one word after the other.
 
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use serde::{Serialize, de::DeserializeOwned};
-
-use super::{limits, receiver, requests, sockets};
-
-/// Plays a role in this process; false if there is none of that name.
-pub fn play(role: &str) -> bool {
-    match role {
-        "requests" => requests::play(&plan()),
-        "sockets" => sockets::play(plan()),
-        "receiver" => {
-            plan::<receiver::Plan>();
-            receiver::play();
-        }
-        "hash" => {
-            plan::<limits::hash::Plan>();
-            limits::hash::play();
-        }
-        "insert" => limits::insert::play(&plan()),
-        "constant" => limits::constant::play(&plan()),
-        "select" => limits::select::play(&plan()),
-        "frames" => limits::frames::play(&plan()),
-        _ => return false,
-    }
-    true
-}
-
-fn plan<T: DeserializeOwned>() -> T {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
-    serde_json::from_str(&line).unwrap()
-}
+use serde::Serialize;
 
 /// Answers the bench from within a client.
 pub fn say(line: &str) {

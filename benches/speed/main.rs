@@ -9,6 +9,7 @@
 
 mod clients;
 mod http;
+mod large;
 mod limits;
 mod load;
 mod machine;
@@ -17,6 +18,7 @@ mod page;
 mod plot;
 mod receiver;
 mod requests;
+mod roles;
 mod scenarios;
 mod server;
 mod socket;
@@ -66,7 +68,7 @@ fn build(text: &str) -> Result<Build, String> {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, role] = arguments.as_slice()
-        && clients::play(role)
+        && roles::play(role)
     {
         return;
     }

@@ -3,8 +3,9 @@
 use std::{cell::OnceCell, rc::Rc};
 
 use super::{
-    scenarios::Large,
+    large::Large,
     server::{Build, Server},
+    world::World,
 };
 
 /// A run beside more than this share of foreign work is made again.
@@ -107,6 +108,21 @@ impl Bench {
     /// A size of the full bench, or its stand-in.
     pub fn size<T>(&self, full: T, tiny: T) -> T {
         if self.tiny { tiny } else { full }
+    }
+
+    /// The large world of each build, made when it is first needed.
+    pub fn large(&self) -> Rc<Vec<Large>> {
+        let make = || {
+            let members = self.size(1000, 30);
+            let messages = self.size(1_000_000, 2000);
+            let large = self.builds.iter().map(|build| {
+                let (world, server) = World::new(build, members, 1);
+                server.stop();
+                Large::new(world, messages)
+            });
+            Rc::new(large.collect())
+        };
+        self.large.get_or_init(make).clone()
     }
 
     /// Measures all subjects by turns, and adds a row for each.

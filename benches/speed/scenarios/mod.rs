@@ -16,8 +16,6 @@ use super::{
     world::World,
 };
 
-pub use reads::Large;
-
 type Scenario = (&'static str, fn(&mut Bench));
 
 /// In the order in which they run.

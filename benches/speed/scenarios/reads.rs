@@ -2,56 +2,18 @@
 
 use std::time::Duration;
 
-use rusqlite::Connection;
-
 use super::lists as limits;
 use crate::{
     http,
+    large::Large,
     limits::{Limit, constant, select},
     load::Load,
     measure::{Bench, Subject, Unit},
     server::Server,
-    world::{World, blob, channels as add_channels, fill},
+    world::blob,
 };
 
 const ANSWERS: Unit = Unit::rate("answers/s");
-const CHANNELS: usize = 200;
-const MIDDLE: usize = 30_000;
-
-/// What is in the large world beside its organisation.
-pub struct Large {
-    pub world: World,
-    /// With a thousand messages.
-    small: String,
-    /// With 30,000.
-    middle: String,
-    /// With threads of five replies.
-    talks: String,
-}
-
-impl Large {
-    fn new(world: World, messages: usize) -> Large {
-        let [small, talks, middle] = world.sql(|database| {
-            let ids = add_channels(database, &world, CHANNELS);
-            fill(database, &ids[0], 1000, 0);
-            fill(database, &ids[1], CHANNELS, 5);
-            fill(database, &ids[2], MIDDLE.min(messages), 0);
-            fill(database, &world.channel, messages, 0);
-            planned(database);
-            [&ids[0], &ids[1], &ids[2]].map(|id| hyphenated(id))
-        });
-        Large { world, small, middle, talks }
-    }
-}
-
-/// As after the server's own housekeeping.
-fn planned(database: &Connection) {
-    database.execute_batch("pragma optimize").unwrap();
-}
-
-fn hyphenated(id: &str) -> String {
-    [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]].join("-")
-}
 
 /// The newest 50 of a thousand, of more, and of a million.
 pub fn newest(bench: &mut Bench) {
@@ -121,21 +83,4 @@ fn measure(bench: &mut Bench, name: &str, path: impl Fn(&Large) -> (String, Vec<
     let mut subjects: Vec<Subject> = subjects.collect();
     subjects.push(Subject::limit(|| limits::run(&rows, &constantly, &constant)));
     bench.turns(name, ANSWERS, subjects);
-}
-
-impl Bench {
-    /// The large world of each build, made when it is first needed.
-    pub fn large(&self) -> std::rc::Rc<Vec<Large>> {
-        let make = || {
-            let members = self.size(1000, 30);
-            let messages = self.size(1_000_000, 2000);
-            let large = self.builds.iter().map(|build| {
-                let (world, server) = World::new(build, members, 1);
-                server.stop();
-                Large::new(world, messages)
-            });
-            std::rc::Rc::new(large.collect())
-        };
-        self.large.get_or_init(make).clone()
-    }
 }
