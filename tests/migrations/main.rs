@@ -10,11 +10,11 @@
 mod contents;
 mod database;
 mod first;
+mod folders;
 mod threads;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::Path,
 };
 
@@ -102,20 +102,6 @@ fn the_steps_keep_all_rows() {
                 "left: {table} after the steps, right: in {release}. \
                  If a step changes these rows on purpose, name the table or its column in REWRITTEN."
             );
-        }
-    }
-}
-
-/// For `tests/root.sh`, which starts a server on one: a folder for each release, with a database and a key.
-#[test]
-fn a_folder_of_each_release_is_left_for_other_checks() {
-    for &(release, version) in RELEASES {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(release);
-        _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).unwrap();
-        let database = Database::of(release, version);
-        for file in ["tidings.db", "secret.key"] {
-            fs::copy(database.folder.path().join(file), folder.join(file)).unwrap();
         }
     }
 }
