@@ -9,16 +9,20 @@ use std::{collections::BTreeSet, fs};
 
 use serde_json::Value;
 
-use crate::{documents::root, harness::Server, operations::document};
+use crate::{
+    documents::root,
+    harness::Server,
+    operations::{by_line, document, without},
+};
 
 #[tokio::test]
 #[allow(clippy::disallowed_methods, reason = "the variable is a setting of the tests, not of the server")]
 async fn a_change_that_breaks_clients_stands_in_the_changelog() {
     let server = Server::start().await;
-    let now = without_prose(document(&server).await);
+    let now = without(document(&server).await, &PROSE);
     let file = root().join("tests/api/released.json");
     if std::env::var_os("UPDATE_RELEASED").is_some() {
-        fs::write(&file, serde_json::to_string_pretty(&now).unwrap() + "\n").unwrap();
+        fs::write(&file, by_line(&now)).unwrap();
     }
     let released: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let said = changed(include_str!("../../CHANGELOG.md"));
@@ -35,27 +39,8 @@ fn changed(changelog: &str) -> String {
     parts.collect::<String>().replace('\n', " ")
 }
 
-/// The document with what generated code depends on.
-fn without_prose(value: Value) -> Value {
-    const PROSE: [&str; 8] = ["description", "summary", "example", "examples", "externalDocs", "info", "tags", "servers"];
-    match value {
-        Value::Object(fields) => {
-            let is_properties = |name: &str| name == "properties" || name == "schemas" || name == "paths";
-            let kept = fields.into_iter().filter(|(name, _)| !PROSE.contains(&name.as_str()));
-            let shown = kept.map(|(name, value)| match value {
-                // Names of fields may be those of prose.
-                Value::Object(inner) if is_properties(&name) => {
-                    let inner = inner.into_iter().map(|(name, value)| (name, without_prose(value)));
-                    (name, Value::Object(inner.collect()))
-                }
-                value => (name, without_prose(value)),
-            });
-            Value::Object(shown.collect())
-        }
-        Value::Array(values) => values.into_iter().map(without_prose).collect(),
-        other => other,
-    }
-}
+/// Parts of the document that generated code does not depend on.
+const PROSE: [&str; 8] = ["description", "summary", "example", "examples", "externalDocs", "info", "tags", "servers"];
 
 /// A change that breaks clients.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

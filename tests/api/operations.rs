@@ -54,3 +54,45 @@ pub async fn operations(server: &Server) -> Vec<Operation> {
     assert_eq!(names.len(), found.len());
     found
 }
+
+/// The document without the parts of these names.
+pub fn without(value: Value, names: &[&str]) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let is_properties = |name: &str| name == "properties" || name == "schemas" || name == "paths";
+            let kept = fields.into_iter().filter(|(name, _)| !names.contains(&name.as_str()));
+            let shown = kept.map(|(name, value)| match value {
+                // Names of fields may be those of parts.
+                Value::Object(inner) if is_properties(&name) => {
+                    let inner = inner.into_iter().map(|(name, value)| (name, without(value, names)));
+                    (name, Value::Object(inner.collect()))
+                }
+                value => (name, without(value, names)),
+            });
+            Value::Object(shown.collect())
+        }
+        Value::Array(values) => values.into_iter().map(|value| without(value, names)).collect(),
+        other => other,
+    }
+}
+
+/// The document with one line for each operation and each component.
+pub fn by_line(document: &Value) -> String {
+    fn write(value: &Value, depth: usize, text: &mut String) {
+        match value {
+            Value::Object(fields) if depth < 3 && !fields.is_empty() => {
+                let indent = "  ".repeat(depth);
+                text.push('{');
+                for (n, (name, value)) in fields.iter().enumerate() {
+                    *text += &format!("{}\n{indent}  {}: ", if n == 0 { "" } else { "," }, Value::from(name.as_str()));
+                    write(value, depth + 1, text);
+                }
+                *text += &format!("\n{indent}}}");
+            }
+            other => *text += &other.to_string(),
+        }
+    }
+    let mut text = String::new();
+    write(document, 0, &mut text);
+    text + "\n"
+}
