@@ -54,7 +54,7 @@ pub enum Error {
     /// 500: a fault of ours, with the line that met it, or of a server that this one needs. The client is told nothing of it.
     #[error("internal server error")]
     Internal { source: Box<dyn std::error::Error + Send + Sync>, at: Option<&'static Location<'static>> },
-    /// What the start of the server or an administrator's command can't do, in words for the administrator. It answers no request,
+    /// A failure of the server's start or of an administrator's command, in words for the administrator. It answers no request,
     /// so it has no code: a request that meets it is told nothing of it, as of `Internal`.
     #[error("{0}")]
     Failed(Cow<'static, str>),
@@ -136,7 +136,7 @@ impl Error {
         }
     }
 
-    /// What is wrong with the input, if that is why the request is refused.
+    /// The error in the input, if that is why the request is refused.
     pub const fn refusal(&self) -> Option<&Refusal> {
         match self {
             Error::BadRequest(refusal) | Error::Invalid(refusal) => Some(refusal),
@@ -180,7 +180,7 @@ impl Error {
         }
     }
 
-    /// What went wrong and the line of the source that met it, for the log.
+    /// The error and the line of the source that met it, for the log.
     pub fn detail(&self) -> String {
         match self {
             Error::Internal { at: Some(at), .. } => format!("{} (at {at})", self.reason()),
@@ -188,7 +188,7 @@ impl Error {
         }
     }
 
-    /// What went wrong, for administrators.
+    /// The error, for administrators.
     pub fn reason(&self) -> String {
         match self {
             Error::Internal { source, .. } => source.to_string(),

@@ -1,4 +1,4 @@
-//! What follows a committed change, as plain data: rows of the event log, and effects in memory.
+//! The consequences of a committed change, as plain data: rows of the event log, and effects in memory.
 
 use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId};
 
@@ -26,7 +26,7 @@ impl std::fmt::Display for Stream {
     }
 }
 
-/// Who receives a row of the log.
+/// The receivers of a row of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// The subscribers of the row's stream.
@@ -284,7 +284,7 @@ pub enum Effect {
     SessionEnded { user: UserId, session: SessionId },
     /// The role or state of an account has changed, so caches drop what they have of it.
     AccountChanged(UserId),
-    /// What somebody shows of themselves has changed.
+    /// The profile of an account has changed.
     ProfileChanged,
     /// These users may have lost the right to some streams, or gained it.
     RightsChanged(Vec<UserId>),
@@ -303,7 +303,7 @@ pub enum Queue {
     /// Due deliveries, and rows of the log that webhooks haven't followed yet.
     Deliveries,
     /// Work that large changes leave for later, done in slices.
-    Chores,
+    DeferredWork,
     /// Messages that are not in the search index yet.
     Search,
     /// Rows of the log that an external Centrifugo doesn't have yet.
@@ -311,7 +311,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    pub const ALL: [Queue; 5] = [Queue::Mails, Queue::Deliveries, Queue::Chores, Queue::Search, Queue::Forwarding];
+    pub const ALL: [Queue; 5] = [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding];
 
     /// Whether a commit with this effect may have added to the queue.
     pub fn is_fed_by(self, effect: &Effect) -> bool {

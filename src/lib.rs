@@ -31,8 +31,8 @@
 //! wiring: archive, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, net, outgoing,
 //!   push, site, state
 //! connections: api, config, error, id, limits, metrics, net, push, state, time, web
-//! api: config, db, domain, error, event, id, issuer, jobs, limits, net, push, secret, site, state, time, web
-//! jobs: archive, db, domain, error, event, id, mail, outgoing, push, secret, state, time
+//! api: config, db, domain, error, event, id, issuer, limits, net, push, secret, site, state, time, web
+//! jobs: archive, db, domain, error, event, id, mail, push, secret, state, time
 //! state: archive, clock, db, domain, error, event, id, issuer, limits, mail, metrics, net, outgoing, push, secret, site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
 //! archive: db, domain, error, id, time
@@ -54,25 +54,26 @@
 //! time: -
 //! id: -
 //!
-//! domain/payloads: accounts, channels, log, messages, organisations, webhooks
+//! domain/channel_purging: byte_budget, messages, webhooks
+//! domain/event_schemas: accounts, channels, log, messages, organisations, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
-//! domain/erasing: accounts, channels, chores, organisations
+//! domain/account_erasure: accounts, channels, deferred_work, organisations
 //! domain/audit: messages
-//! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
+//! domain/webhooks: access, byte_budget, log, messages, mail_queue, page, rights, text
 //! domain/streams: access, channels, log, messages, text
-//! domain/public: access, accounts, outbox, page, text
+//! domain/public: access, accounts, mail_queue, page, text
 //! domain/start: access, accounts, channels, organisations, page
-//! domain/overviews: channels, messages
-//! domain/organisations: access, accounts, channels, chores, log, outbox, page, rights, text
-//! domain/messages: access, accounts, bounded, channels, chores, log, page, text
-//! domain/channels: access, accounts, chores, log, page, rights, text
-//! domain/accounts: access, chores, log, outbox, page, text
+//! domain/channel_summaries: channels, messages
+//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, rights, text
+//! domain/messages: access, accounts, byte_budget, channels, deferred_work, log, page, text
+//! domain/channels: access, accounts, deferred_work, log, page, rights, text
+//! domain/accounts: access, deferred_work, log, mail_queue, page, text
 //! domain/text: -
 //! domain/page: -
-//! domain/outbox: -
-//! domain/log: bounded
-//! domain/bounded: -
-//! domain/chores: -
+//! domain/mail_queue: -
+//! domain/log: byte_budget
+//! domain/byte_budget: -
+//! domain/deferred_work: -
 //! domain/access: rights
 //! domain/rights: -
 //! ```

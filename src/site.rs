@@ -1,4 +1,4 @@
-//! What the rules need to know of this server: its keys, its addresses, its policies.
+//! The server's identity for the rules: its keys, its addresses, its policies.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
@@ -46,14 +46,14 @@ pub struct Site {
     pub channels_per_organisation: u32,
     /// Organisations that one account is a member of.
     pub organisations_per_user: u32,
-    /// Who is mailed what the contact form takes in.
+    /// The addresses that get mails of the contact form.
     pub contact_to: Option<String>,
     /// False lifts the limits on mails and invitations, too.
     pub rate_limit: bool,
 }
 
 impl Site {
-    /// Of a server with these settings, and these addresses ([`Settings::origins`]).
+    /// The site of a server with these settings and addresses ([`Settings::origins`]).
     pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
         let push_key = settings.push.token_key().map(str::to_owned);
         Site {
@@ -113,7 +113,7 @@ impl Site {
     }
 }
 
-/// What a server tells the commands beside it, whose settings need not be the server's.
+/// The facts that a server publishes for commands beside it, whose settings need not be the server's.
 #[derive(Serialize, Deserialize)]
 pub struct Served {
     pub base_url: String,

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-/// What a time that never was is shown as.
+/// The shown form of a time that never was.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -21,7 +21,7 @@ use crate::{
     event::Effect,
     issuer::Issuer,
     jobs,
-    limits::{Limits, admission::Slots},
+    limits::{Limits, admission::ConnectionSlots},
     mail::transport::Mailer,
     metrics::Metrics,
     net::{origins::Origins, tls::Authorities},
@@ -35,7 +35,7 @@ use crate::{
     },
     site::{Served, Site},
     state::{
-        App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
+        App, Inner, delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
         wakeups::Wakeups,
     },
 };
@@ -122,11 +122,11 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
     let served = Served { base_url: links.0.clone(), web_url: links.1.clone(), has_mail_server: !mailer.writes_to_log() };
-    lock.tell(&serde_json::to_string(&served).map_err(Error::internal)?)?;
+    lock.publish(&serde_json::to_string(&served).map_err(Error::internal)?)?;
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     back_up_before_migration(settings, &clock)?;
-    let Opened { db, hub, sessions, newest, wakeups, delivering, publisher } =
+    let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let setup = if db.read(|conn| administration::has_superadmin(conn))? { None } else { Some(Setup::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -162,8 +162,8 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         origins,
         metrics,
         trusted_proxies: settings.trusted_proxy.clone(),
-        connection_slots: Slots::new(settings.connections_per_address as usize, &settings.trusted_proxy),
-        delivering,
+        connection_slots: ConnectionSlots::new(settings.connections_per_address as usize, &settings.trusted_proxy),
+        delivery,
         wakeups,
         sessions,
         newest,
@@ -197,7 +197,7 @@ struct Opened {
     sessions: Arc<SessionCache>,
     newest: Arc<NewestPages>,
     wakeups: Arc<Wakeups>,
-    delivering: Arc<Delivering>,
+    delivery: Arc<DeliveryState>,
     /// The publisher's thread; `None` if an external Centrifugo serves live push, since the hub has no subscribers then.
     publisher: Mutex<Option<JoinHandle<()>>>,
 }
@@ -208,14 +208,14 @@ fn open_database(
     publisher_lag: Gauge,
     is_push_external: bool,
 ) -> Result<Opened> {
-    let (hub, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
+    let (hub, wakeups, delivery) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
     let (sessions, newest) = (Arc::default(), Arc::default());
     let (publisher, waiting) = Publisher::new(publisher_lag);
     let after_commit =
-        router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
+        router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivery), publisher);
     let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
     let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone(), clock)? };
-    Ok(Opened { db, hub, sessions, newest, wakeups, delivering, publisher })
+    Ok(Opened { db, hub, sessions, newest, wakeups, delivery, publisher })
 }
 
 /// Makes the router, which hands the effects of each commit to their consumers. It runs before the callers are answered, so
@@ -223,13 +223,13 @@ fn open_database(
 fn router(
     (sessions, newest): (Arc<SessionCache>, Arc<NewestPages>),
     wakeups: Arc<Wakeups>,
-    delivering: Arc<Delivering>,
+    delivery: Arc<DeliveryState>,
     publisher: Publisher,
 ) -> AfterCommit {
     Box::new(move |effects: Vec<Effect>| {
         sessions.forget(&effects);
         newest.forget(&effects);
-        delivering.after(&effects); // before the job that reads it wakes
+        delivery.after(&effects); // before the job that reads it wakes
         wakeups.after(&effects);
         publisher.send(effects);
     })

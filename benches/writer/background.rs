@@ -10,11 +10,11 @@ use tidings::{
     db::Tx,
     domain::{
         accounts::{self, identities, one_time_tokens, sessions},
+        channel_purging,
         log::events,
-        messages::purging,
+        mail_queue,
         organisations::invitations,
-        outbox,
-        webhooks::{self, deliveries, history},
+        webhooks::{self, delivery::queue, history},
     },
     id::UserId,
     time::Time,
@@ -29,10 +29,10 @@ const LOGGED: &str = "replace(hex(zeroblob(80000)), '00', char(131072))";
 pub async fn walk(bench: &mut Bench, world: &World) {
     fill(bench, world);
     let soon = Time::now() + Duration::from_secs(48 * 3600);
-    bench.slices("deleted channels purged", move |tx| purging::purge(tx, soon, SLICE)).await;
+    bench.slices("deleted channels purged", move |tx| channel_purging::purge(tx, soon, SLICE)).await;
     bench.slices("events pruned", move |tx| events::prune(tx, soon, SLICE)).await;
-    let delivered = move |tx: &mut Tx| match deliveries::prune(tx, soon, SLICE)? {
-        0 => deliveries::prune_events(tx, SLICE), // as soon as no delivery carries them
+    let delivered = move |tx: &mut Tx| match queue::prune(tx, soon, SLICE)? {
+        0 => queue::prune_events(tx, SLICE), // as soon as no delivery carries them
         gone => Ok(gone),
     };
     bench.slices("deliveries and what they carried pruned", delivered).await;
@@ -40,7 +40,7 @@ pub async fn walk(bench: &mut Bench, world: &World) {
     bench.slices("webhooks pruned", move |tx| webhooks::prune(tx, soon, SLICE)).await;
     bench.slices("sessions pruned", move |tx| sessions::prune(tx, soon, SLICE)).await;
     bench.slices("one-time tokens pruned", move |tx| one_time_tokens::prune(tx, soon, SLICE)).await;
-    bench.slices("mails pruned", move |tx| outbox::prune(tx, soon, SLICE)).await;
+    bench.slices("mails pruned", move |tx| mail_queue::prune(tx, soon, SLICE)).await;
     bench.slices("counts of invitations pruned", move |tx| invitations::send::prune(tx, soon, SLICE)).await;
     bench.slices("id tokens pruned", move |tx| identities::prune(tx, soon, SLICE)).await;
     seen(bench).await;

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tidings::{
     db::{Tx, View},
-    domain::{chores, messages::indexing, outbox},
+    domain::{deferred_work, mail_queue, messages::indexing},
     error::Result,
     state::App,
 };
@@ -121,9 +121,9 @@ impl Bench {
     }
 
     async fn settle(&self) {
-        let left = |conn: &View| Ok(chores::count(conn)? + indexing::behind(conn)? + outbox::count_due(conn)?);
+        let left = |conn: &View| Ok(deferred_work::count(conn)? + indexing::behind(conn)? + mail_queue::count_due(conn)?);
         let until = Instant::now() + Duration::from_secs(120);
-        let deliveries = || self.app.delivering.due();
+        let deliveries = || self.app.delivery.due();
         while self.app.db.read(left).unwrap() > 0 || deliveries() > 0 {
             assert!(Instant::now() < until, "the jobs do not end");
             tokio::time::sleep(Duration::from_millis(5)).await;

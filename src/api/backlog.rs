@@ -1,8 +1,8 @@
-//! What is written and not passed on yet: the queues of the background jobs, and the followers of the event log.
+//! The backlog: the queues of the background jobs, and how far the consumers of the event log lag behind.
 
 use crate::{
     db::log,
-    domain::{chores, log::cursors, messages::indexing, outbox},
+    domain::{deferred_work, log::cursors, mail_queue, messages::indexing},
     error::Result,
     state::App,
 };
@@ -30,7 +30,7 @@ pub struct Backlog {
     /// Mails that are due.
     pub mails: i64,
     /// Changes that are not worked off yet.
-    pub chores: i64,
+    pub deferred_work: i64,
 }
 
 impl Backlog {
@@ -41,16 +41,16 @@ impl Backlog {
                 last_seq,
                 publisher: app.metrics.publisher_lag.get(),
                 forwarder: cursors::find(conn, cursors::FORWARDER)?.map(|forwarded| (last_seq - forwarded).max(0)),
-                webhooks: (last_seq - app.delivering.followed()).max(0),
-                due_webhooks: app.delivering.due() as i64,
+                webhooks: (last_seq - app.delivery.followed()).max(0),
+                due_webhooks: app.delivery.due() as i64,
                 search: indexing::behind(conn)?,
-                mails: outbox::count_due(conn)?,
-                chores: chores::count(conn)?,
+                mails: mail_queue::count_due(conn)?,
+                deferred_work: deferred_work::count(conn)?,
             })
         })
     }
 
-    /// Says which queue is too long, if one is. Search and chores are not asked: they are behind after an import or the deletion
+    /// Says which queue is too long, if one is. Search and deferred work are not asked: they are behind after an import or the deletion
     /// of a large channel, and catch up while the server serves.
     pub fn excess(&self) -> Option<&'static str> {
         let queues = [

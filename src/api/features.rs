@@ -1,4 +1,4 @@
-//! What the server offers, for clients that have yet to log in.
+//! The features of the server, for clients that have yet to log in.
 
 use poem::web::Data;
 use poem_openapi::{ApiResponse, Object, OpenApi};

@@ -33,7 +33,7 @@ use poem::{
     post,
 };
 
-pub use self::http::failure::Fault;
+pub use self::http::failure::InternalDetail;
 use self::http::{cookies, enveloped::Enveloped, failure, guard};
 use crate::{
     db::{self, log},

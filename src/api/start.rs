@@ -1,4 +1,4 @@
-//! What a client shows first, in one answer.
+//! The data of a client's first screen, in one answer.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};

@@ -41,20 +41,20 @@ const BLOCK: usize = 128 << 10;
 /// Called with what is being done, how much of it is done, and how much that is of.
 pub type Progress<'a> = &'a mut dyn FnMut(&'static str, u64, u64);
 
-/// What an archive is of.
+/// The scope of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum Scope {
     /// The whole server.
     Backup,
     Organisation,
 }
 
-/// What an archive contains.
+/// The list of an archive's content.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Manifest {
     format: u32,
-    kind: Kind,
+    kind: Scope,
     /// The version of the binary that made the archive.
     pub tidings: String,
     /// The version of the database's schema.
@@ -81,7 +81,7 @@ pub struct Content<'a, R> {
 }
 
 impl Manifest {
-    pub fn new(kind: Kind, schema: Version, created_at: Time, tables: BTreeMap<String, u64>) -> Manifest {
+    pub fn new(kind: Scope, schema: Version, created_at: Time, tables: BTreeMap<String, u64>) -> Manifest {
         let tidings = env!("CARGO_PKG_VERSION").to_owned();
         Manifest { format: FORMAT, kind, tidings, schema, created_at, tables, parts: Vec::new() }
     }
@@ -92,12 +92,12 @@ impl Manifest {
     }
 
     /// Fails for an archive of another kind, or whose schema this binary doesn't know.
-    pub fn require(&self, kind: Kind) -> Result<()> {
+    pub fn require(&self, kind: Scope) -> Result<()> {
         match (self.kind, kind) {
-            (Kind::Organisation, Kind::Backup) => {
+            (Scope::Organisation, Scope::Backup) => {
                 return Err(Error::failed("this is the export of an organisation: use `tidings org import`"));
             }
-            (Kind::Backup, Kind::Organisation) => {
+            (Scope::Backup, Scope::Organisation) => {
                 return Err(Error::failed("this is the backup of a server: use `tidings restore`"));
             }
             _ => {}
@@ -208,7 +208,7 @@ impl<W: Write> Write for Written<W> {
 pub trait Destination {
     /// Called once the manifest is read, before any part.
     fn begin(&mut self, manifest: &Manifest) -> Result<()>;
-    /// What takes the part of this name; `None` for a name that no archive has.
+    /// The destination of the part of this name; `None` for a name that no archive has.
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>>;
 }
 

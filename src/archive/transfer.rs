@@ -11,7 +11,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 use crate::{
-    archive::{self, Content, Destination, Kind, Manifest, Progress},
+    archive::{self, Content, Destination, Manifest, Progress, Scope},
     db::{self, Tx},
     domain::transfer::{
         export,
@@ -55,7 +55,7 @@ pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Pr
             from.rewind().map_err(failed)?;
             parts.push(Content { name: part, from });
         }
-        let manifest = Manifest::new(Kind::Organisation, db::newest_version(), Time::now(), counts);
+        let manifest = Manifest::new(Scope::Organisation, db::newest_version(), Time::now(), counts);
         archive::write(manifest, parts, file, progress)
     })?;
     file.as_file().sync_all().map_err(failed)?;
@@ -190,7 +190,7 @@ struct Unpacked<'a> {
 
 impl Destination for Unpacked<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
-        manifest.require(Kind::Organisation)?;
+        manifest.require(Scope::Organisation)?;
         db::require_space(self.beside, manifest.bytes(), SPACE_KEPT, "the unpacked export")
     }
 

@@ -14,7 +14,7 @@ use super::terminal::{Output, bar};
 use crate::{
     archive::{
         Manifest,
-        backup::{self, Made, Proof, Restored},
+        backup::{self, Proof, Restored, WrittenBackup},
     },
     error::{Error, Result},
     time::Time,
@@ -69,7 +69,7 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
         return Err(Error::failed(format!("--keep needs a folder, and {} is none", to.display())));
     }
     let proof = if verify { Proof::Wanted } else { Proof::NotWanted };
-    let Made { path, bytes, manifest } = match is_folder {
+    let WrittenBackup { path, bytes, manifest } = match is_folder {
         true => backup::into_folder(data, &to, proof, now, &mut bar())?,
         false => backup::into_file(data, &to, proof, now, &mut bar())?,
     };

@@ -28,13 +28,13 @@ pub enum Command {
         limit: Limit,
     },
     /// Delete a channel: it disappears for its members, and is erased after `--purge-days` of the server
-    Delete(Channel),
+    Delete(ChannelArg),
     /// Restore a deleted channel that is not erased yet
-    Restore(Channel),
+    Restore(ChannelArg),
 }
 
 #[derive(Args)]
-pub struct Channel {
+pub struct ChannelArg {
     /// Identifier of the channel
     #[arg(long, value_name = "ID", value_parser = identifier)]
     channel: Uuid,
@@ -49,11 +49,11 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             };
             output.rows(&db::read_once(folder, list)?)
         }
-        Command::Delete(Channel { channel }) => {
+        Command::Delete(ChannelArg { channel }) => {
             folder::change(folder, |tx| administration::delete(tx, ChannelId(channel)))?;
             output.done(&format!("deleted {channel}"), &json!({ "deleted": channel }))
         }
-        Command::Restore(Channel { channel }) => {
+        Command::Restore(ChannelArg { channel }) => {
             folder::change(folder, |tx| administration::restore(tx, ChannelId(channel)))?;
             output.done(&format!("restored {channel}"), &json!({ "restored": channel }))
         }

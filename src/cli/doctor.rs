@@ -1,4 +1,4 @@
-//! `tidings doctor`: looks for what would make a server fail or lie.
+//! `tidings doctor`: checks settings, data and machine for problems.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 

@@ -10,9 +10,9 @@ use crate::{
     time::Time,
 };
 
-/// What the newest server on the folder tells of itself; `None` if there was no server.
+/// The description of itself that the newest server on the folder has published; `None` if there was no server.
 pub(super) fn served(folder: &Path) -> Option<Served> {
-    db::told(folder).and_then(|text| serde_json::from_str(&text).ok())
+    db::published(folder).and_then(|text| serde_json::from_str(&text).ok())
 }
 
 /// The addresses that links lead to: those of the folder's server, unless the command line names others.

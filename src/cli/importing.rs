@@ -1,4 +1,4 @@
-//! What the commands that import have in common.
+//! The common part of the commands that import.
 
 use std::path::Path;
 

@@ -91,7 +91,7 @@ impl People {
     }
 }
 
-/// What is given, if it is not more than a list of addresses has.
+/// The given text, if it is no longer than a list of addresses may be.
 fn text(given: impl Read) -> io::Result<String> {
     let mut text = String::new();
     given.take(FILE_MAX + 1).read_to_string(&mut text)?;
@@ -104,7 +104,7 @@ fn some<'a>(addresses: impl Iterator<Item = &'a str>, from: &str) -> Result<Vec<
     if addresses.is_empty() { Err(Error::failed(format!("{from} names no address to invite"))) } else { Ok(addresses) }
 }
 
-/// What became of an address.
+/// The outcome for an address.
 #[derive(Serialize)]
 struct Answer {
     email: String,

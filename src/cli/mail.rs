@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config::MailServer,
     db,
-    domain::outbox,
+    domain::mail_queue,
     error::{Error, Result},
     id::MailId,
     mail::{self, transport::Mailer},
@@ -57,9 +57,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
                 .map_err(|err| Error::failed(format!("the mail to {to} could not be sent: {}", err.reason())))?;
             output.done(&format!("sent a mail to {to}"), &json!({ "sent": to }))
         }
-        Command::List { limit } => output.rows(&db::read_once(folder, |conn| outbox::list_unsent(conn, limit.rows()))?),
+        Command::List { limit } => output.rows(&db::read_once(folder, |conn| mail_queue::list_unsent(conn, limit.rows()))?),
         Command::Retry => {
-            let due = folder::change(folder, outbox::retry)?;
+            let due = folder::change(folder, mail_queue::retry)?;
             output.done(&format!("{due} mails are tried again"), &json!({ "mails": due }))
         }
     }

@@ -94,7 +94,7 @@ enum Command {
     Config(settings::Command),
     /// Fill an empty server with an organisation and a week of conversation, and print its log-ins
     Demo,
-    /// Look for what would make the server fail or lie, also while it runs; exits with 1 if something is bad
+    /// Check settings, data and machine for problems, also while the server runs; exits with 1 if one is serious
     Doctor(doctor::Doctor),
     /// Ask a running server on this machine whether it is healthy; exits with 1 if it is not
     Healthcheck(Listen),

@@ -29,7 +29,7 @@ pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<A
     runtime.block_on(serve(settings, Reload { log, started_with: matches, read_again }))
 }
 
-/// What a SIGHUP changes.
+/// The settings that a SIGHUP reloads.
 struct Reload {
     log: Log,
     started_with: ArgMatches,

@@ -29,7 +29,7 @@ pub enum Command {
     Env,
 }
 
-/// What a secret's value is shown as.
+/// The text that is shown for a secret's value.
 const MASK: &str = "********";
 
 /// A setting with its value.

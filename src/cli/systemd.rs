@@ -1,4 +1,4 @@
-//! What systemd is told of the server: that it is ready, that it stops, and that it is well. Without systemd, nothing.
+//! Notifications to systemd: that the server is ready, that it stops, and that it is alive. Without systemd, nothing.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::db;
 /// Tells that the server listens. From then on, where the unit has a watchdog, tells twice in its time that the server is well:
 /// that its runtime goes on, and that the database can be read. When it is told nothing more, systemd restarts the server.
 pub fn ready(data: PathBuf) {
-    tell(NotifyState::Ready);
+    notify(NotifyState::Ready);
     let Some(within) = sd_notify::watchdog_enabled().filter(|within| !within.is_zero()) else { return };
     tokio::spawn(async move {
         let mut half = interval(within / 2);
@@ -20,7 +20,7 @@ pub fn ready(data: PathBuf) {
             // Over a connection of its own: an old one may have in its memory what the disk has no more.
             let read = move || db::require(&data);
             match tokio::task::spawn_blocking(read).await {
-                Ok(Ok(_)) => tell(NotifyState::Watchdog),
+                Ok(Ok(_)) => notify(NotifyState::Watchdog),
                 Ok(Err(err)) => {
                     tracing::error!(err = err.detail(), "the database can't be read, systemd is not told that all is well")
                 }
@@ -31,10 +31,10 @@ pub fn ready(data: PathBuf) {
 }
 
 pub fn stopping() {
-    tell(NotifyState::Stopping);
+    notify(NotifyState::Stopping);
 }
 
-fn tell(state: NotifyState<'_>) {
+fn notify(state: NotifyState<'_>) {
     if let Err(err) = sd_notify::notify(&[state]) {
         tracing::warn!(%err, "systemd can't be told of the server");
     }

@@ -15,8 +15,8 @@ use crate::{
     db::{self, Tx},
     domain::{
         access::PlatformRole,
+        account_erasure,
         accounts::{self, New, administration, mailbox},
-        erasing,
         text::Ruled,
     },
     error::{Error, Result},
@@ -206,12 +206,12 @@ fn create(folder: &Path, output: Output, new: &New, password: Password) -> Resul
 
 /// Each step is a transaction of its own, so that a running server goes on meanwhile.
 fn delete(folder: &Path, output: Output, email: &str) -> Result<()> {
-    let user = folder::change(folder, |tx| erasing::revoke(tx, email))?;
-    while folder::change(folder, |tx| erasing::leave(tx, user))? {}
+    let user = folder::change(folder, |tx| account_erasure::revoke(tx, email))?;
+    while folder::change(folder, |tx| account_erasure::leave_an_organisation(tx, user))? {}
     let mut done = Some(0);
     while let Some(after) = done {
-        done = folder::change(folder, |tx| erasing::rename(tx, user, after))?;
+        done = folder::change(folder, |tx| account_erasure::rename(tx, user, after))?;
     }
-    folder::change(folder, |tx| erasing::finish(tx, user))?;
+    folder::change(folder, |tx| account_erasure::finish(tx, user))?;
     output.done(&format!("deleted {email}"), &json!({ "deleted": email }))
 }

@@ -154,7 +154,7 @@ pub struct Backups {
     pub keep: u32,
 }
 
-/// What a request to a webhook's feed must present.
+/// The credentials that a request to a webhook's feed must present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FeedAuth {
     /// The secret address only.

@@ -80,7 +80,7 @@ pub fn in_one_line(err: &clap::Error) -> String {
     lines.map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// What is wrong with environment variables that look like settings and are none, such as misspelled ones. Nothing reads them.
+/// Errors for environment variables that look like settings and are none, such as misspelled ones. Nothing reads them.
 pub fn unknown_variables(command: &Command) -> Vec<String> {
     const START: &str = "TIDINGS_";
     let names = |arg: &Arg, name: &str| {
@@ -92,7 +92,7 @@ pub fn unknown_variables(command: &Command) -> Vec<String> {
     let described = unknown.map(|name| {
         let meant = nearest(command, &name[START.len()..]);
         let meant = meant.map_or_else(String::new, |id| format!("did you mean {START}{}? ", id.to_uppercase()));
-        format!("the variable {name} is no setting: {meant}`tidings config env` lists all")
+        format!("the variable {name} is not a setting: {meant}`tidings config env` lists all")
     });
     described.collect()
 }

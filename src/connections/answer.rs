@@ -39,7 +39,7 @@ const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// Answers requests: the whole API, or what a connection of the reserve may ask for.
 pub type Handler = Arc<BoxEndpoint<'static, poem::Response>>;
 
-/// What a connection answers requests with.
+/// The handler of a connection's requests.
 pub struct Service {
     pub peer: SocketAddr,
     pub handler: Handler,

@@ -40,7 +40,7 @@ pub struct Certificate {
     pub end: Gauge,
 }
 
-/// What the files hold.
+/// The content of the files.
 #[derive(PartialEq)]
 struct Pair {
     cert: Vec<u8>,
@@ -100,7 +100,7 @@ impl Files {
         Ok(certificate)
     }
 
-    /// What to serve, if the files have changed.
+    /// The configuration to serve with, if the files have changed.
     fn renew(&self, latest: &mut Pair) -> Result<Option<Arc<ServerConfig>>> {
         let read = self.read()?;
         if *latest == read {

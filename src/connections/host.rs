@@ -2,7 +2,7 @@
 
 use poem::http::{HeaderMap, Version, header, uri::Authority};
 
-/// What is wrong with the `Host` of a request. In HTTP/1.1 there is exactly one; HTTP/1.0 may have none.
+/// Why the `Host` of a request is refused. In HTTP/1.1 there is exactly one; HTTP/1.0 may have none.
 pub fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {

@@ -25,7 +25,7 @@ use crate::{
 /// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait
 /// for the retransmission of what the kernel dropped. The kernel cuts it to `net.core.somaxconn`.
 const BACKLOG: u32 = 8192;
-/// What a new Unix socket doesn't allow: its owner and its group may connect, others may not (mode 0660).
+/// The umask of a new Unix socket: its owner and its group may connect, others may not (mode 0660).
 const MASK: Mode = Mode::from_raw_mode(0o117);
 
 pub struct Listeners {

@@ -55,7 +55,7 @@ impl Watched<'_> {
         let operation = api::operation(&answer.extensions);
         self.watch.requests.took(operation.unwrap_or("other"), status, took);
         let request = self.id.to_str().unwrap_or_default();
-        if let Some(api::Fault(why)) = answer.extensions.remove() {
+        if let Some(api::InternalDetail(why)) = answer.extensions.remove() {
             tracing::error!(request, err = why, "request failed");
         }
         // The template of the path, because the path itself may contain the secret address of a feed.

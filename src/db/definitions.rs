@@ -1,4 +1,4 @@
-//! What a database defines, in a form that compares: however a table came to its columns, by one statement or by several.
+//! The definitions of a database in a comparable form: however a table came to its columns, by one statement or by several.
 
 use std::collections::BTreeSet;
 

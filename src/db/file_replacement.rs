@@ -19,19 +19,19 @@ const MARKER: &str = "restore-unfinished";
 const FORMER: &str = "before-restore-%Y-%m-%dT%H%M%SZ";
 
 /// Files that are being replaced.
-pub struct Moving<'a> {
+pub struct FileReplacement<'a> {
     folder: &'a Path,
     former: PathBuf,
 }
 
-impl Moving<'_> {
+impl FileReplacement<'_> {
     /// Sets the marker. Goes on with what a killed process has begun: what it has moved stays where it is.
-    pub fn begin(folder: &Path, now: Time) -> io::Result<Moving<'_>> {
+    pub fn begin(folder: &Path, now: Time) -> io::Result<FileReplacement<'_>> {
         let marker = folder.join(MARKER);
         if marker.exists() {
             let former = folder.join(fs::read_to_string(&marker)?);
             DirBuilder::new().recursive(true).mode(0o700).create(&former)?;
-            return Ok(Moving { folder, former });
+            return Ok(FileReplacement { folder, former });
         }
         let name = now.strftime(FORMER);
         let former = folder.join(&name);
@@ -43,7 +43,7 @@ impl Moving<'_> {
         File::open(&draft)?.sync_all()?;
         fs::rename(&draft, &marker)?;
         sync(folder)?;
-        Ok(Moving { folder, former })
+        Ok(FileReplacement { folder, former })
     }
 
     /// Moves the former files out of the way. Returns the folder that they are in now; `None` if there were none.

@@ -28,14 +28,14 @@ pub struct FolderLock {
 
 impl FolderLock {
     /// Writes what commands beside the server need to know of it into the lock's file, in place of what is there.
-    pub fn tell(&self, text: &str) -> Result<()> {
+    pub fn publish(&self, text: &str) -> Result<()> {
         let written = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
         written.map_err(|err| Error::failed(format!("can't write to {LOCK} in the data folder: {err}")))
     }
 }
 
-/// What the newest server on the folder has told; `None` if there was no server.
-pub fn told(folder: &Path) -> Option<String> {
+/// The text that the newest server on the folder has published; `None` if there was no server.
+pub fn published(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join(LOCK)).ok().filter(|text| !text.is_empty())
 }
 

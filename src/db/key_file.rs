@@ -15,9 +15,9 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
+    file_replacement,
     files::{FILE, KEY},
     folder::{hand_over, lock_files},
-    moving,
 };
 use crate::{
     error::{Error, Result},
@@ -43,7 +43,7 @@ impl KeyFile {
     /// Reads the keys as of `now`. A new data folder gets a key, in a file of mode 0600. Fails if the key of a database is
     /// missing: another key would make its mails and secrets unreadable.
     pub fn open(folder: &Path, now: Time) -> Result<KeyFile> {
-        moving::require_done(folder)?;
+        file_replacement::require_done(folder)?;
         let path = folder.join(KEY);
         if !path.exists() {
             let _files = lock_files(folder)?;
@@ -123,7 +123,7 @@ impl KeyFile {
 /// Puts a new key in force. The tokens of the former ones are accepted for `grace`, or no longer than before; without a grace
 /// they are refused from now on. Returns the end of the grace.
 pub fn rotate(folder: &Path, now: Time, grace: Option<Duration>) -> Result<Option<Time>> {
-    moving::require_done(folder)?;
+    file_replacement::require_done(folder)?;
     let _files = lock_files(folder)?;
     let KeyFile { current, mut former } = KeyFile::read(folder, now)?;
     let until = grace.map(|grace| now + grace);
@@ -137,7 +137,7 @@ pub fn rotate(folder: &Path, now: Time, grace: Option<Duration>) -> Result<Optio
 
 /// Makes a new key in the place of one that is lost. Fails if there is one.
 pub fn replace_lost(folder: &Path) -> Result<()> {
-    moving::require_done(folder)?;
+    file_replacement::require_done(folder)?;
     let _files = lock_files(folder)?;
     let path = folder.join(KEY);
     if path.exists() {

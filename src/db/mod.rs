@@ -7,6 +7,7 @@ mod columns;
 pub mod definitions;
 mod epoch;
 mod figures;
+mod file_replacement;
 mod files;
 mod folder;
 mod history;
@@ -14,7 +15,6 @@ mod instance;
 mod key_file;
 mod last_write;
 pub mod log;
-mod moving;
 mod open;
 mod position;
 mod schema;
@@ -37,12 +37,12 @@ use rusqlite::{Connection, OpenFlags};
 pub use self::{
     checkpoint::FLOOR,
     columns::Columns,
+    file_replacement::FileReplacement,
     files::{EPOCH, FILE, KEY},
-    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, require_space, told},
+    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, published, require_space},
     history::Version,
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_ahead_of,
-    moving::Moving,
     position::noted,
     schema::{Step, newest as newest_version},
     slow::Class,
@@ -71,9 +71,9 @@ const STEPS: i32 = 1_000;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
-    admission: Arc<slow::Admission>,
+    admission: Arc<slow::ReadSlots>,
     figures: Arc<Figures>,
-    /// Of the event log; it stays the same while the database is open.
+    /// The epoch of the event log; it stays the same while the database is open.
     epoch: Arc<str>,
     instance: Arc<str>,
     site: Arc<Site>,
@@ -85,7 +85,7 @@ impl Db {
     /// settings from `site` and the time from `clock`; `after_commit` gets the effects of each
     /// committed batch, in order, on the writer's thread.
     pub fn open(folder: &Path, site: Arc<Site>, clock: Clock, after_commit: AfterCommit) -> Result<Db> {
-        moving::require_done(folder)?;
+        file_replacement::require_done(folder)?;
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
@@ -99,7 +99,7 @@ impl Db {
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         // One more than a user's, so that their lists don't hold up all others.
         let lists = cores.max(slow::LISTS + 1);
-        let size = cores + slow::Admission::slots(lists) + FORWARDER;
+        let size = cores + slow::ReadSlots::slots(lists) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -115,7 +115,7 @@ impl Db {
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
         let views = (site.clone(), clock.clone());
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(lists)), figures, epoch, instance, site, clock })
+        Ok(Db { readers, writer, admission: Arc::new(slow::ReadSlots::new(lists)), figures, epoch, instance, site, clock })
     }
 
     /// The epoch of the event log.
@@ -297,7 +297,7 @@ pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut 
 /// The schema version of the folder's database. Changes nothing; 0 without a database. Fails if the folder had one, which is
 /// gone: a new one in its place would hide the loss.
 pub fn version(folder: &Path) -> Result<Version> {
-    moving::require_done(folder)?;
+    file_replacement::require_done(folder)?;
     let (database, epoch) = (folder.join(FILE), folder.join(EPOCH));
     if !database.exists() && epoch.exists() {
         return Err(Error::failed(format!(

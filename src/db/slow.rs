@@ -59,7 +59,7 @@ enum Reader {
     Organisation(OrganisationId),
 }
 
-pub(super) struct Admission {
+pub(super) struct ReadSlots {
     organisations: Arc<Semaphore>,
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
@@ -68,15 +68,15 @@ pub(super) struct Admission {
 }
 
 /// The slot and permits of a running read; dropping it frees them.
-pub(super) struct Permit {
+pub(super) struct ReadSlot {
     _slot: OwnedSemaphorePermit,
     _own: Vec<OwnedSemaphorePermit>,
 }
 
-impl Admission {
+impl ReadSlots {
     pub fn new(lists: usize) -> Self {
         let [organisations, public, lists] = [ORGANISATIONS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
-        Admission { organisations, public, lists, own: Permits::new(1), own_lists: Permits::new(LISTS) }
+        ReadSlots { organisations, public, lists, own: Permits::new(1), own_lists: Permits::new(LISTS) }
     }
 
     /// Most concurrent slow reads, of all classes.
@@ -86,7 +86,7 @@ impl Admission {
 
     /// Waits for a read's permits and slot. 429 if the member's earlier read goes on for too long, 503 if no permit or slot
     /// becomes free in time.
-    pub async fn permit(&self, class: Class) -> Result<Permit> {
+    pub async fn permit(&self, class: Class) -> Result<ReadSlot> {
         let end = Instant::now() + SLOT_WITHIN;
         let (own, slots) = match class {
             Class::Member(user, organisation) => {
@@ -97,7 +97,7 @@ impl Admission {
             Class::Public => (Vec::new(), &self.public),
             Class::List(user) => (vec![by(end, self.own_lists.of(user)).await?], &self.lists),
         };
-        Ok(Permit { _slot: by(end, slots.clone()).await?, _own: own })
+        Ok(ReadSlot { _slot: by(end, slots.clone()).await?, _own: own })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a job sees: the database, the server it belongs to, and the time. A write adds what it sets off once it has
+//! A job's view: the database, the server it belongs to, and the time. A write adds what it sets off once it has
 //! committed.
 
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::position;
 use crate::{error::Result, event::Effect, site::Site, time::Time};
 
-/// What a read sees, and a write, too: one state of the database at one time.
+/// The view of a read, and of a write, too: one state of the database at one time.
 pub struct View<'a> {
     conn: &'a Connection,
     site: &'a Site,

@@ -10,7 +10,7 @@ use crate::{
     domain::{
         accounts::{self, ERASED, ERASED_NAME, ERASED_PERSON, NO_ACCOUNT, sessions},
         channels::direct_messages,
-        chores::Cursor,
+        deferred_work::Cursor,
         organisations::{leaving, memberships},
     },
     error::{Error, Result},
@@ -72,7 +72,7 @@ fn free(name: String, mut is_taken: impl FnMut(&str) -> Result<bool>) -> Result<
 }
 
 /// Takes the user out of one organisation. Returns whether there was one.
-pub fn leave(tx: &mut Tx, user: UserId) -> Result<bool> {
+pub fn leave_an_organisation(tx: &mut Tx, user: UserId) -> Result<bool> {
     let found: Option<(OrganisationId, bool)> = tx
         .prepare_cached(
             "select m.organisation_id, o.deleted_at is null

@@ -6,8 +6,9 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        bounded::{self, Budget},
+        byte_budget::{self, Budget},
         messages::indexing,
+        webhooks,
     },
     error::Result,
     event::Stream,
@@ -15,9 +16,16 @@ use crate::{
     time::Time,
 };
 
-/// Deletes up to `limit` rows of one channel that was deleted before the given time. The channel itself comes last, after
-/// everything that refers to it. Returns how many rows were deleted: 0 when nothing is left to do.
+/// Deletes up to `limit` rows of one channel that was deleted before the given time. Webhooks come first and the channel itself
+/// last, after everything that refers to it. Returns how many rows were deleted: 0 when nothing is left to do.
 pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    match webhooks::purging::purge(tx, before, limit)? {
+        0 => purge_channel(tx, before, limit),
+        gone => Ok(gone),
+    }
+}
+
+fn purge_channel(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
     // Rows that refer to others are deleted before those.
     let mut gone = messages(tx, channel, limit as usize)?;
@@ -82,7 +90,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
 /// Deletes the rows of the event log that `select` gives with their sizes in bytes, up to the budget of one write. Returns
 /// how many.
 fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
-    let told: Vec<i64> = bounded::rows(tx, select, params)?;
+    let told: Vec<i64> = byte_budget::rows(tx, select, params)?;
     let sql = "delete from events where seq in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// A channel with its newest post and its oldest webhook, as lists show it.
-pub struct Overview {
+pub struct ChannelSummary {
     pub channel: Described,
     /// The newest top-level post, if the caller is in the channel.
     pub newest: Option<Message>,
@@ -34,12 +34,12 @@ pub struct Overview {
 pub type OldestWebhook = (WebhookId, i64, Hash);
 
 /// Reads the overview of each channel, in the order of `found`.
-pub fn read(conn: &Connection, found: Vec<Visible>, users: Users) -> Result<Vec<Overview>> {
+pub fn read(conn: &Connection, found: Vec<Visible>, users: Users) -> Result<Vec<ChannelSummary>> {
     of_all(conn, lists::describe_all(conn, found, users)?)
 }
 
 /// The overview of each channel, in the order of `found`. Two statements read the posts and webhooks of all.
-fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
+fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<ChannelSummary>> {
     let inside = found.iter().filter(|described| described.is_in);
     let newest: Vec<i64> = inside.map(|described| described.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
@@ -47,7 +47,7 @@ fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
     let mut webhooks = first_webhooks(conn, &found)?;
     let overview = |channel: Described| {
         let id = channel.channel.id;
-        Overview { newest: newest.remove(&id), webhook: webhooks.remove(&id), channel }
+        ChannelSummary { newest: newest.remove(&id), webhook: webhooks.remove(&id), channel }
     };
     Ok(found.into_iter().map(overview).collect())
 }
@@ -65,7 +65,7 @@ fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<Chan
 }
 
 /// The overview of one channel.
-pub fn of(conn: &Connection, found: Described) -> Result<Overview> {
+pub fn of(conn: &Connection, found: Described) -> Result<ChannelSummary> {
     of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
@@ -108,7 +108,7 @@ fn latest(conn: &Connection, found: &[(Counts, Visible)], posts: u32) -> Result<
 /// A direct message of the caller's.
 pub struct DirectMessage {
     pub unread: Counts,
-    pub channel: Overview,
+    pub channel: ChannelSummary,
     pub participants: Vec<Member>,
 }
 
@@ -118,7 +118,7 @@ pub fn direct_messages(conn: &Connection, found: Vec<(Counts, Visible)>) -> Resu
     let ids: Vec<_> = found.iter().map(|found| found.channel.id).collect();
     let mut people = members::of_direct_messages(conn, &ids)?;
     let all = unread.into_iter().zip(read(conn, found, Users::First)?);
-    let one = |(unread, channel): (Counts, Overview)| {
+    let one = |(unread, channel): (Counts, ChannelSummary)| {
         let participants = people.remove(&channel.channel.channel.id).unwrap_or_default();
         DirectMessage { unread, channel, participants }
     };

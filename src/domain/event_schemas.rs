@@ -22,9 +22,11 @@ use crate::{
         },
         organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{
-            deliveries::{self, Delivery},
-            owning::WebhookUpdate,
-            replay::Tested,
+            delivery::{
+                queue::{self, Delivery},
+                replay::Tested,
+            },
+            owners::WebhookUpdate,
         },
     },
     event::Kind,
@@ -67,10 +69,10 @@ fn of_organisation<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -
 }
 
 /// The schema of the body of a delivery, like [`schema`].
-pub fn delivery_schema(kind: deliveries::Kind, generator: &mut SchemaGenerator) -> Schema {
+pub fn delivery_schema(kind: queue::DeliveryKind, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = match kind {
-        deliveries::Kind::MessageCreated => Delivery::<Message>::json_schema(generator),
-        deliveries::Kind::Test => Delivery::<Tested>::json_schema(generator),
+        queue::DeliveryKind::MessageCreated => Delivery::<Message>::json_schema(generator),
+        queue::DeliveryKind::Test => Delivery::<Tested>::json_schema(generator),
     };
     schema.remove("description");
     if let Some(kind_schema) = schema.pointer_mut("/properties/type") {

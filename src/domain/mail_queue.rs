@@ -1,4 +1,4 @@
-//! The durable outbox: a mail is a row of the transaction that asks for it, and the jobs send it later.
+//! The queue of mails, in the table `outbox`: a mail is a row of the transaction that asks for it, and the jobs send it later.
 //!
 //! A mail's text holds tokens. It is encrypted under the server's key, and erased once the mail is sent or given up.
 
@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     event::{Effect, Queue},
     id::{MailId, WebhookId},
-    mail::{Kind, Mail},
+    mail::{Mail, MailKind},
     time::Time,
 };
 
@@ -40,8 +40,8 @@ const BACKOFF: [Duration; 9] = [
 /// quota.
 ///
 /// A caller who voids an older link asks first, so that no link becomes void without a mail that replaces it.
-pub fn within_quota(conn: &View, to: &str, kind: Kind) -> Result<bool> {
-    if !conn.site().rate_limit || kind == Kind::Notice {
+pub fn within_quota(conn: &View, to: &str, kind: MailKind) -> Result<bool> {
+    if !conn.site().rate_limit || kind == MailKind::Notice {
         return Ok(true);
     }
     // The last term lets SQLite use `mails_by_recipient`, a partial index with this condition.
@@ -53,7 +53,7 @@ pub fn within_quota(conn: &View, to: &str, kind: Kind) -> Result<bool> {
 
 /// Whether the recipient may get one more mail about the same webhook within the hour. A webhook that stops again and again
 /// must not use up the quota for mails about others.
-fn within_share(conn: &View, to: &str, kind: Kind, webhook: WebhookId) -> Result<bool> {
+fn within_share(conn: &View, to: &str, kind: MailKind, webhook: WebhookId) -> Result<bool> {
     if !conn.site().rate_limit {
         return Ok(true);
     }
@@ -67,12 +67,12 @@ fn within_share(conn: &View, to: &str, kind: Kind, webhook: WebhookId) -> Result
 }
 
 /// Logs that a mail was dropped beyond its recipient's quota. The requester isn't told: it would reveal the account.
-pub fn log_dropped(kind: Kind) {
+pub fn log_dropped(kind: MailKind) {
     tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had enough of the kind within an hour");
 }
 
 /// Queues a mail, or drops it beyond its recipient's quota.
-pub fn queue(tx: &mut Tx, mail: Mail) -> Result<()> {
+pub fn add(tx: &mut Tx, mail: Mail) -> Result<()> {
     let has_share = mail.webhook.map_or(Ok(true), |webhook| within_share(tx, &mail.to, mail.kind, webhook))?;
     if has_share && within_quota(tx, &mail.to, mail.kind)? {
         return insert(tx, &mail);

@@ -4,19 +4,20 @@
 //! caller's right inside the transaction that acts on it, with the verbs of [`access`].
 
 pub mod access;
+pub mod account_erasure;
 pub mod accounts;
 pub mod audit;
-mod bounded;
+mod byte_budget;
+pub mod channel_purging;
+pub mod channel_summaries;
 pub mod channels;
-pub mod chores;
-pub mod erasing;
+pub mod deferred_work;
+pub mod event_schemas;
 pub mod log;
+pub mod mail_queue;
 pub mod messages;
 pub mod organisations;
-pub mod outbox;
-pub mod overviews;
 pub mod page;
-pub mod payloads;
 pub mod public;
 pub mod rights;
 pub mod start;

@@ -54,7 +54,9 @@ impl Rights {
         for (named, held) in list {
             let known = Right::ALL.iter().find(|right| right.name == named || right.keys().any(|key| key == named));
             let right = known.ok_or_else(|| {
-                Error::BadRequest(Code::RightNotFound.says(format!("permission_list: {named} is no right")).at("permission_list"))
+                Error::BadRequest(
+                    Code::RightNotFound.says(format!("permission_list: {named} is not a right")).at("permission_list"),
+                )
             })?;
             if is_key(named) != by_key {
                 let Right { name, key, .. } = right;
@@ -328,6 +330,6 @@ mod tests {
         }
         let mixed = "permission_list: name all rights like post:messages, or all like can_post_messages";
         assert_eq!(with(&[("can_create_channels", true), ("post:messages", true)]), Err(mixed.into()));
-        assert_eq!(with(&[("rule:world", true)]), Err("permission_list: rule:world is no right".into()));
+        assert_eq!(with(&[("rule:world", true)]), Err("permission_list: rule:world is not a right".into()));
     }
 }

@@ -1,4 +1,4 @@
-//! What a client shows first, in one state of the database: the account, its organisations, and one of them with its channels.
+//! The data of a client's first screen, in one state of the database: the account, its organisations, and one of them with its channels.
 //! Uses access, accounts, channels and organisations; no other area uses it.
 
 use std::collections::HashMap;
@@ -86,7 +86,7 @@ impl Open {
     }
 }
 
-/// What the caller has not read in the live channels and direct messages of each organisation.
+/// The caller's unread counts in the live channels and direct messages of each organisation.
 fn unread(conn: &Connection, caller: Caller) -> Result<HashMap<OrganisationId, Counts>> {
     let sql = format!(
         "select c.organisation_id, {COUNTS} from channel_members cm cross join channels c on c.id = cm.channel_id

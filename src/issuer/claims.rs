@@ -1,4 +1,4 @@
-//! What id tokens say of the people for whom they are made (OpenID Connect Core 1.0, sections 2 and 5.1).
+//! The claims of id tokens (OpenID Connect Core 1.0, sections 2 and 5.1).
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::{secret::Hash, time::Time};
 /// Google's identifier; in tokens it may stand without the scheme.
 pub const GOOGLE: [&str; 2] = ["https://accounts.google.com", "accounts.google.com"];
 
-/// What a good id token says of its holder.
+/// The claims of a valid id token.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Claims {
     pub iss: String,
@@ -23,7 +23,7 @@ pub struct Claims {
     pub person: Person,
 }
 
-/// What an issuer says of a person besides who they are.
+/// The claims about a person besides the subject.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Person {

@@ -17,14 +17,14 @@ use crate::{
 pub const UNREACHABLE: Error =
     Error::Unavailable(Code::ProviderUnreachable, "the identity provider can't be reached, try again in a minute");
 const REFUSED: Error = Error::Unauthorized(Code::IdTokenInvalid, "The identity provider refused the log-in");
-/// What a log-in asks the issuer to tell.
+/// The scopes that a log-in asks for.
 const SCOPES: &str = "openid email profile";
 
 /// How this server is known at the issuer.
 pub struct Client {
     pub id: String,
     pub secret: Option<String>,
-    /// What people call the issuer.
+    /// The issuer's name for people.
     pub issuer_name: String,
 }
 
@@ -40,7 +40,7 @@ pub struct LogIn {
     pub redirect_uri: String,
 }
 
-/// What the issuer gives for a code.
+/// The issuer's answer to a code.
 #[derive(Deserialize)]
 pub struct Tokens {
     pub id_token: String,
@@ -100,7 +100,7 @@ impl Client {
     }
 }
 
-/// What the issuer says of the person of an id token at its own endpoint (OpenID Connect Core 1.0, section 5.3): some issuers
+/// The claims at the issuer's userinfo endpoint (OpenID Connect Core 1.0, section 5.3): some issuers
 /// leave it out of id tokens. `None` if it says nothing; who is known by the token alone may still log in.
 pub async fn person(http: &Http, endpoints: &Endpoints, tokens: &Tokens, claims: &Claims) -> Option<Person> {
     #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! What an issuer publishes of itself (OpenID Connect Discovery 1.0), and the client for requests to it.
+//! The documents that an issuer publishes (OpenID Connect Discovery 1.0), and the client for requests to it.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -36,7 +36,7 @@ pub struct Endpoints {
     pub takes_basic: bool,
 }
 
-/// What of an issuer's configuration is used (section 3).
+/// The used part of an issuer's configuration (section 3).
 #[derive(Deserialize)]
 struct Configuration {
     issuer: String,

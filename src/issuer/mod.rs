@@ -102,7 +102,7 @@ impl Issuer {
         &self.url
     }
 
-    /// What people call the issuer; `None` if browsers can't log in there.
+    /// The issuer's name for people; `None` if browsers can't log in there.
     pub fn name_for_browsers(&self) -> Option<&str> {
         self.client.as_ref().map(|client| client.issuer_name.as_str())
     }
@@ -166,7 +166,7 @@ impl Issuer {
         Ok(Verified { hash: secret::sha256(signed), expires_at, claims })
     }
 
-    /// What is found in the issuer's documents; asks the issuer when nothing is or what is known is old.
+    /// Finds a value in the issuer's documents; fetches them if it isn't there or they are old.
     async fn look_up<T>(&self, find: impl Fn(&Documents) -> Option<T>) -> Result<Option<T>> {
         if let Some(found) = self.find(&find) {
             return Ok(Some(found));

@@ -6,9 +6,9 @@ use tokio::time::sleep;
 
 use super::queue::MINUTE;
 use crate::{
-    archive::backup::{self, Made, Proof, Schedule},
+    archive::backup::{self, Proof, Schedule, WrittenBackup},
     db::Tx,
-    domain::{accounts::administration, outbox},
+    domain::{accounts::administration, mail_queue},
     error::{Error, Result},
     mail,
     state::{App, low_priority},
@@ -33,7 +33,7 @@ pub(super) async fn run(app: &App) {
             continue;
         }
         match make(app, schedule.clone()).await {
-            Ok(Made { path, bytes, .. }) => {
+            Ok(WrittenBackup { path, bytes, .. }) => {
                 has_failed = false;
                 app.metrics.backup(true);
                 tracing::info!(path = %path.display(), bytes, "made a backup");
@@ -42,7 +42,7 @@ pub(super) async fn run(app: &App) {
                 app.metrics.backup(false);
                 tracing::error!(err = err.detail(), "the backup failed");
                 if !std::mem::replace(&mut has_failed, true)
-                    && let Err(err) = tell(app, &err).await
+                    && let Err(err) = mail_operators(app, &err).await
                 {
                     tracing::error!(err = err.detail(), "the administrators could not be told of the failed backup");
                 }
@@ -53,7 +53,7 @@ pub(super) async fn run(app: &App) {
 }
 
 /// Makes and proves a backup, and deletes the oldest ones.
-async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Made> {
+async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<WrittenBackup> {
     let (data, now) = (app.data_dir.clone(), app.clock.now());
     let work = move || {
         let made = backup::into_folder(&data, &folder, Proof::Wanted, now, &mut |_, _, _| ())?;
@@ -64,11 +64,11 @@ async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Made
 }
 
 /// Mails the reason of the first of several failures to all superadmins.
-async fn tell(app: &App, err: &Error) -> Result<()> {
+async fn mail_operators(app: &App, err: &Error) -> Result<()> {
     let reason = err.reason();
     let queue = move |tx: &mut Tx| {
         for address in administration::superadmins(tx)? {
-            outbox::queue(tx, mail::backup_failed(tx.site(), &address, &reason))?;
+            mail_queue::add(tx, mail::backup_failed(tx.site(), &address, &reason))?;
         }
         Ok(())
     };

@@ -1,4 +1,4 @@
-//! Does the chores: work that a large change leaves for later, done in slices by the area that left it.
+//! Does deferred work: the rest of large changes, in slices, by the area that deferred it.
 
 use tokio::time::timeout;
 
@@ -6,7 +6,7 @@ use super::queue::{AFTER_FAILURE, MINUTE, in_slices};
 use crate::{
     db::Tx,
     domain::{
-        chores::{self, Chore},
+        deferred_work::{self, DeferredWork},
         messages::deleting,
         organisations::{leaving, member_updates, roles},
     },
@@ -15,40 +15,40 @@ use crate::{
     state::App,
 };
 
-/// Does chores as they come up, including those from before the start.
+/// Does deferred work as it comes up, including that from before the start.
 pub(super) async fn run(app: &App) {
     loop {
         match in_slices(app, work).await {
-            // A postponed chore is due again without a wake-up.
-            Ok(()) => _ = timeout(MINUTE, app.wakeups.wait(Queue::Chores)).await,
+            // Postponed work is due again without a wake-up.
+            Ok(()) => _ = timeout(MINUTE, app.wakeups.wait(Queue::DeferredWork)).await,
             Err(err) => postpone(app, err).await,
         }
     }
 }
 
-/// Does a slice of the chore that has waited longest, and moves the chore to the end of the queue. Returns the number of
-/// slices done: 0 if no chore is due.
+/// Does a slice of the work that has waited longest, and moves the work to the end of the queue. Returns the number of
+/// slices done: 0 if none is due.
 pub fn work(tx: &mut Tx) -> Result<usize> {
-    let Some((chore, cursor)) = chores::first(tx)? else { return Ok(0) };
-    let rest = match chore {
-        Chore::Departure { organisation, user } => leaving::slice(tx, organisation, user, &cursor)?,
-        Chore::Profile { user } => member_updates::slice(tx, user, &cursor)?,
-        Chore::Role { role } => roles::slice(tx, role)?,
-        Chore::Message { n } => deleting::slice(tx, n, &cursor)?,
+    let Some((work, cursor)) = deferred_work::first(tx)? else { return Ok(0) };
+    let rest = match work {
+        DeferredWork::Departure { organisation, user } => leaving::slice(tx, organisation, user, &cursor)?,
+        DeferredWork::Profile { user } => member_updates::slice(tx, user, &cursor)?,
+        DeferredWork::Role { role } => roles::slice(tx, role)?,
+        DeferredWork::Message { n } => deleting::slice(tx, n, &cursor)?,
     };
-    chores::leave(tx, chore, rest)?;
+    deferred_work::defer(tx, work, rest)?;
     Ok(1)
 }
 
-/// Postpones the chore whose slice has failed, so that it doesn't hold up the others.
+/// Postpones the work whose slice has failed, so that it doesn't hold up the rest.
 async fn postpone(app: &App, failure: Error) {
-    match app.write_in_background(|tx| chores::postpone(tx, MINUTE)).await {
-        Ok(chore) => {
+    match app.write_in_background(|tx| deferred_work::postpone(tx, MINUTE)).await {
+        Ok(work) => {
             let err = failure.detail();
-            tracing::error!(chore, err, "a chore failed, next try in a minute");
+            tracing::error!(work, err, "deferred work failed, next try in a minute");
         }
         Err(err) => {
-            tracing::error!(err = err.detail(), "a failed chore could not be postponed, next try in five seconds");
+            tracing::error!(err = err.detail(), "failed deferred work could not be postponed, next try in five seconds");
             tokio::time::sleep(AFTER_FAILURE).await;
         }
     }

@@ -7,41 +7,41 @@ use std::{
 };
 
 use tokio::task::JoinSet;
-use url::Url;
 use uuid::Uuid;
 
 use super::queue::{AGAIN, MINUTE, rest};
 use crate::{
     db::Tx,
-    domain::webhooks::{
-        deliveries::{self, Claim, Claimed},
-        delivery_slots::Permit,
-        following::{self, Comes},
-        outcome::Outcome,
-        replay::Test,
+    domain::webhooks::delivery::{
+        following::{self, Next},
+        queue::{self, Claim, Claimed},
         retry,
         schedule::{self, Schedule},
     },
-    error::{Error, Result},
+    error::Result,
     event::Queue,
     id::WebhookId,
-    outgoing::Answer,
-    secret,
-    state::{App, delivering::Changed},
+    state::{
+        App,
+        delivery::{
+            Changed,
+            sending::{self, Slot},
+        },
+    },
     time::Time,
 };
 
 /// Starts retaining the event log for webhooks, before the server serves anything.
 pub async fn prepare(app: &App) -> Result<()> {
     let taken = app.db.write(following::start).await?;
-    app.delivering.followed.store(taken, Relaxed);
-    app.delivering.written.store(taken, Relaxed);
+    app.delivery.followed.store(taken, Relaxed);
+    app.delivery.written.store(taken, Relaxed);
     Ok(())
 }
 
 /// Writes the cursor to the database. The log is retained from there on.
 pub(super) async fn write_down(app: &App) -> Result<()> {
-    let (followed, written) = (&app.delivering.followed, &app.delivering.written);
+    let (followed, written) = (&app.delivery.followed, &app.delivery.written);
     let seq = followed.load(Relaxed);
     if written.load(Relaxed) < seq {
         app.write_in_background(move |tx| following::write_down(tx, seq)).await?;
@@ -65,11 +65,11 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     /// Sends due deliveries. Sleeps until the next one is due, the log has a further row, or a slot becomes free.
     pub async fn run(&mut self, app: &App, sending: &mut JoinSet<()>) {
-        while let Err(err) = app.write_in_background(deliveries::release).await {
+        while let Err(err) = app.write_in_background(queue::release).await {
             tracing::error!(err = err.detail(), "the leases of earlier deliveries could not be released, next try in 200 ms");
             tokio::time::sleep(AGAIN).await;
         }
-        app.delivering.changed().is_all = true;
+        app.delivery.changed().is_all = true;
         loop {
             let idle = self.send_due(app, sending).await;
             rest(idle, app, Queue::Deliveries, sending).await;
@@ -84,16 +84,16 @@ impl Dispatcher {
             let now = app.clock.now();
             // Slots are taken before the claim: a claimed delivery without a slot would wait until its lease ends.
             let (webhooks, slots) = self.pick(app, now);
-            app.delivering.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
+            app.delivery.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
             if webhooks.is_empty() {
                 let next = self.schedule.next_after(now);
                 let next = next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(1), MINUTE);
                 return Ok(look_in.map_or(next, |look_in| look_in.min(next)));
             }
             let claimed = webhooks.clone();
-            let claims = app.db.write(move |tx| deliveries::claim(tx, &claimed)).await?;
+            let claims = app.db.write(move |tx| queue::claim(tx, &claimed)).await?;
             for ((webhook, slot), claim) in webhooks.into_iter().zip(slots).zip(claims) {
-                app.delivering.changed().webhooks.insert(webhook);
+                app.delivery.changed().webhooks.insert(webhook);
                 match claim {
                     Claim::Taken(claimed) => {
                         self.schedule.unpark(webhook);
@@ -118,16 +118,16 @@ impl Dispatcher {
     }
 
     fn pick(&self, app: &App, now: Time) -> (Vec<WebhookId>, Vec<Slot>) {
-        let picked = self.schedule.pick(now, &mut app.delivering.slots());
+        let picked = self.schedule.pick(now, &mut app.delivery.slots());
         picked.into_iter().map(|(webhook, permit)| (webhook, Slot { app: app.clone(), permit })).unzip()
     }
 
     /// Reads the webhooks that have changed since the last pass.
     fn refresh(&mut self, app: &App) -> Result<()> {
-        let Changed { webhooks, is_all } = std::mem::take(&mut *app.delivering.changed());
+        let Changed { webhooks, is_all } = std::mem::take(&mut *app.delivery.changed());
         let read = if is_all { self.load(app) } else { self.read(app, &webhooks) };
         read.inspect_err(|_| {
-            let mut changed = app.delivering.changed();
+            let mut changed = app.delivery.changed();
             changed.webhooks.extend(webhooks);
             changed.is_all |= is_all;
         })
@@ -155,7 +155,7 @@ impl Dispatcher {
 
 /// Follows the log, up to a number of slices: if others post faster than it is followed, deliveries are sent nevertheless.
 async fn follow(app: &App) -> Result<()> {
-    let shared = &app.delivering;
+    let shared = &app.delivery;
     let mut left = SLICES;
     loop {
         if left == 0 {
@@ -164,10 +164,10 @@ async fn follow(app: &App) -> Result<()> {
         }
         let ahead = app.db.read(|conn| following::look(conn, shared.followed()))?;
         shared.followed.store(ahead.seq, Relaxed);
-        match ahead.comes {
-            Comes::Nothing => break,
-            Comes::More => {}
-            Comes::Work => {
+        match ahead.next {
+            Next::Nothing => break,
+            Next::More => {}
+            Next::Work => {
                 left -= 1;
                 let taken = app.db.write(move |tx| following::follow(tx, ahead.seq)).await?;
                 shared.followed.store(taken, Relaxed);
@@ -183,8 +183,8 @@ async fn follow(app: &App) -> Result<()> {
 
 async fn deliver(slot: &Slot, claimed: Claimed) {
     let app = &slot.app;
-    let outcome = attempt(app, &claimed).await;
-    app.delivering.slots().note(&slot.permit.host, outcome.is_prompt());
+    let outcome = sending::attempt(app, &claimed).await;
+    app.delivery.slots().note(&slot.permit.host, outcome.is_prompt());
     app.metrics.attempt(outcome.is_success());
     if !outcome.is_success() {
         let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
@@ -194,62 +194,5 @@ async fn deliver(slot: &Slot, claimed: Claimed) {
     let record = move |tx: &mut Tx| retry::record(tx, &claimed, &outcome);
     if let Err(err) = app.write_in_background(record).await {
         tracing::error!(%id, err = err.detail(), "the outcome of a delivery could not be recorded");
-    }
-}
-
-/// Sends a test event at once. 429 if no slot for tests is free, in all or for the organisation or host.
-pub async fn test(app: &App, test: &Test) -> Result<Outcome> {
-    let permit = app.delivering.slots().acquire_for_test(test.organisation, &test.host).ok_or(Error::TooMany(1))?;
-    let slot = Slot { app: app.clone(), permit };
-    Ok(attempt(&slot.app, &test.event).await)
-}
-
-/// Signs and sends an event once.
-async fn attempt(app: &App, claimed: &Claimed) -> Outcome {
-    let began = Instant::now();
-    let answer = send(app, claimed).await;
-    let latency = began.elapsed();
-    match answer {
-        Ok(Answer { status, retry_after, excerpt }) => {
-            Outcome { status, latency, error: complaint(status), response: excerpt, retry_after }
-        }
-        Err(error) => Outcome { status: 0, latency, error, response: String::new(), retry_after: None },
-    }
-}
-
-/// The error that an answer of this status stands for; empty for a success.
-fn complaint(status: u16) -> String {
-    match status {
-        200..300 => String::new(),
-        300..400 => format!("answered {status}: redirects are not followed"),
-        _ => format!("answered {status}"),
-    }
-}
-
-/// Signs and posts an event. Returns the answer, or why there is none.
-async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
-    let url = Url::parse(&claimed.url).map_err(|err| err.to_string())?;
-    let (id, time) = (claimed.id.to_string(), app.clock.now().unix_seconds());
-    let signature =
-        secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload).map_err(|_| "it could not be signed")?;
-    let headers = [
-        ("content-type", "application/json".to_owned()),
-        ("webhook-id", id),
-        ("webhook-timestamp", time.to_string()),
-        ("webhook-signature", signature),
-    ];
-    app.outgoing.post(&url, &headers, claimed.payload.clone()).await.map_err(|failure| failure.to_string())
-}
-
-/// A slot of a delivery in flight. Dropping it frees the slot.
-struct Slot {
-    app: App,
-    permit: Permit,
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.app.delivering.slots().release(&self.permit);
-        self.app.wakeups.wake(Queue::Deliveries);
     }
 }

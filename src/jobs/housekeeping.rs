@@ -9,13 +9,12 @@ use super::{
     queue::{MINUTE, in_slices},
 };
 use crate::{
-    db::Tx,
     domain::{
         accounts::{self, codes, identities, one_time_tokens, sessions},
+        channel_purging,
         log::events,
-        messages::purging,
+        mail_queue,
         organisations::{invitations, join_links},
-        outbox,
         webhooks::{self, history},
     },
     error::Result,
@@ -58,20 +57,15 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| mail_queue::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| join_links::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
-    in_slices(app, move |tx| webhooks::deliveries::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| webhooks::deliveries::prune_events(tx, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::delivery::queue::prune_events(tx, SLICE)).await?;
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;
-    // The webhooks of a channel refer to it, so they are deleted first.
-    let purge = move |tx: &mut Tx| match webhooks::purging::purge(tx, deleted_before, SLICE)? {
-        0 => purging::purge(tx, deleted_before, SLICE),
-        gone => Ok(gone),
-    };
-    in_slices(app, purge).await
+    in_slices(app, move |tx| channel_purging::purge(tx, deleted_before, SLICE)).await
 }

@@ -1,4 +1,4 @@
-//! Sends the mails of the outbox.
+//! Sends the mails of the queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::queue::{MINUTE, rest};
 use crate::{
-    domain::{accounts::blanks, outbox},
+    domain::{accounts::blanks, mail_queue},
     error::{Error, Result},
     event::Queue,
     state::App,
@@ -26,7 +26,7 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
 
 /// Sends due mails. Returns the time until the next one is due.
 async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) -> Result<Duration> {
-    while app.db.read(|conn| outbox::next_due(conn))?.is_some_and(|due| due <= app.clock.now()) {
+    while app.db.read(|conn| mail_queue::next_due(conn))?.is_some_and(|due| due <= app.clock.now()) {
         // The slot is taken before the claim: a lease must not run while a mail waits for a slot.
         let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
         if let Some(claimed) = app.db.write(blanks::claim).await? {
@@ -37,20 +37,20 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
             });
         }
     }
-    let next = app.db.read(|conn| outbox::next_due(conn))?;
+    let next = app.db.read(|conn| mail_queue::next_due(conn))?;
     Ok(next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(50), MINUTE))
 }
 
-async fn send(app: &App, claimed: outbox::Claimed) {
-    let outbox::Claimed { id, attempts, mail } = claimed;
+async fn send(app: &App, claimed: mail_queue::Claimed) {
+    let mail_queue::Claimed { id, attempts, mail } = claimed;
     let sent = app.mailer.send(id, &mail).await;
     app.metrics.mail(sent.is_ok());
     let recorded = match sent {
-        Ok(()) => app.write_in_background(move |tx| outbox::sent(tx, id)).await,
+        Ok(()) => app.write_in_background(move |tx| mail_queue::sent(tx, id)).await,
         Err(err) => {
             let reason = err.reason();
             tracing::warn!(%id, attempts, reason, "a mail could not be sent");
-            app.write_in_background(move |tx| outbox::failed(tx, id, attempts, &reason)).await
+            app.write_in_background(move |tx| mail_queue::failed(tx, id, attempts, &reason)).await
         }
     };
     if let Err(err) = recorded {

@@ -1,8 +1,8 @@
-//! Background jobs: mails, webhook deliveries, chores, the search index, housekeeping, backups, the secret key, and forwarding
+//! Background jobs: mails, webhook deliveries, deferred work, the search index, housekeeping, backups, the secret key, and forwarding
 //! the event log to an external Centrifugo.
 
 mod backups;
-pub mod chores;
+pub mod deferred_work;
 pub mod deliveries;
 pub mod forwarding;
 pub mod housekeeping;
@@ -35,7 +35,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
             tokio::join!(
                 mails::run(&app, &mut sending),
                 deliver,
-                chores::run(&app),
+                deferred_work::run(&app),
                 search::run(&app),
                 housekeeping::run(&app),
                 backups::run(&app),

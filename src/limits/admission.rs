@@ -32,7 +32,7 @@ pub const RESERVE: usize = 16;
 /// small because the allocator doesn't return all freed buffers to the system.
 const KEPT: usize = 512;
 
-pub struct Slots {
+pub struct ConnectionSlots {
     /// Most connections of all clients.
     most: usize,
     /// Trusted proxies. Their connections have no bound by address: one address serves many clients there, and a proxy
@@ -52,17 +52,17 @@ pub enum Admission {
     Refused,
 }
 
-impl Slots {
+impl ConnectionSlots {
     /// As many slots as the limit of open files leaves; at most `most_by_address` of them for strangers of one address.
-    pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
+    pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
         let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
-        Slots::of(bound(files), most_by_address, proxies)
+        ConnectionSlots::of(bound(files), most_by_address, proxies)
     }
 
-    fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
+    fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
         let places = Mutex::new(Places::new(most_by_address));
         let (kept, buffering) = (Arc::new(Semaphore::new(KEPT)), Arc::default());
-        Arc::new(Slots { most, proxies: proxies.to_vec(), places, buffering, kept })
+        Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), places, buffering, kept })
     }
 
     /// Admits a connection as an idle stranger of its address. If the address is full, its oldest idle stranger is closed;
@@ -133,7 +133,7 @@ fn bound(files: usize) -> usize {
 
 /// A connection's slot. Dropping it frees the slot.
 pub struct Slot {
-    slots: Arc<Slots>,
+    slots: Arc<ConnectionSlots>,
     /// `None` for a trusted proxy.
     address: Option<IpAddr>,
     /// Notified when the connection has to close for a newcomer.

@@ -37,7 +37,7 @@ pub struct Places {
 #[derive(Default)]
 struct Strangers {
     all: usize,
-    /// Those that wait for the client, by their tickets: the oldest comes first.
+    /// Connections that wait for their client, by ticket: the oldest comes first.
     idle: BTreeMap<u64, Arc<Notify>>,
 }
 
@@ -46,11 +46,11 @@ struct Strangers {
 pub struct Open {
     pub users: usize,
     pub strangers: usize,
-    /// Of trusted proxies, on Unix sockets, or closed for a newcomer a moment ago.
+    /// Connections of trusted proxies and on Unix sockets, and those that were just closed for a newcomer.
     pub others: usize,
 }
 
-/// What is logged once per minute.
+/// Counts that are logged once per minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Closed,

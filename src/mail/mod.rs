@@ -21,7 +21,7 @@ use crate::{
 /// The kind of a mail. The limit of mails to a recipient counts each kind by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum MailKind {
     Verification,
     MagicLink,
     PasswordReset,
@@ -33,15 +33,15 @@ pub enum Kind {
     Notice,
 }
 
-impl Kind {
+impl MailKind {
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Verification => "verification",
-            Kind::MagicLink => "magic_link",
-            Kind::PasswordReset => "password_reset",
-            Kind::Invitation => "invitation",
-            Kind::Webhook => "webhook",
-            Kind::Notice => "notice",
+            MailKind::Verification => "verification",
+            MailKind::MagicLink => "magic_link",
+            MailKind::PasswordReset => "password_reset",
+            MailKind::Invitation => "invitation",
+            MailKind::Webhook => "webhook",
+            MailKind::Notice => "notice",
         }
     }
 }
@@ -50,7 +50,7 @@ impl Kind {
 pub struct Mail {
     /// Missing in mails that were queued before kinds were told apart.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: MailKind,
     pub to: String,
     pub subject: String,
     /// The text before the link.
@@ -64,12 +64,12 @@ pub struct Mail {
     pub webhook: Option<WebhookId>,
     /// Whether another user than the recipient caused the mail. Its headers then say how to unsubscribe (RFC 2369).
     is_unasked: bool,
-    /// What is still to be written.
+    /// The part that is still to be written.
     #[serde(default)]
     pub blank: Option<Blank>,
 }
 
-/// What a mail will tell once it is written, for the account of its recipient.
+/// The content of a mail that is written when it is sent, for the account of its recipient.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Blank {
@@ -82,16 +82,16 @@ pub enum Blank {
 }
 
 /// A mail that is written once it is due.
-pub fn blank(kind: Kind, to: &str, blank: Blank) -> Mail {
+pub fn blank(kind: MailKind, to: &str, blank: Blank) -> Mail {
     Mail { blank: Some(blank), ..mail(kind, to, "", "") }
 }
 
-fn mail(kind: Kind, to: &str, subject: &str, text: &str) -> Mail {
+fn mail(kind: MailKind, to: &str, subject: &str, text: &str) -> Mail {
     let (to, subject, text) = (to.into(), subject.into(), text.into());
     Mail { kind, to, subject, text, link: None, reply_to: None, webhook: None, is_unasked: false, blank: None }
 }
 
-fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
+fn with_link(kind: MailKind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
     Mail { link: Some((button.into(), link)), ..mail(kind, to, subject, text) }
 }
 
@@ -99,7 +99,7 @@ fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link
 pub fn verification(site: &Site, to: &str, token: &str) -> Mail {
     let text = "Somebody, probably you, made an account with this address. Open the link to verify it. If it was not you, ignore this mail.";
     let link = format!("{}/auth/verify-email?token={token}", site.web_url);
-    with_link(Kind::Verification, to, "Verify your e-mail address", text, "Verify e-mail address", link)
+    with_link(MailKind::Verification, to, "Verify your e-mail address", text, "Verify e-mail address", link)
 }
 
 /// A mail with a link that logs in.
@@ -108,7 +108,7 @@ pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
         "Open the link to log in. It works once, within {}. If you did not ask for it, ignore this mail.",
         span(site.magic_link_lifetime)
     );
-    with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
+    with_link(MailKind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
 }
 
 /// A mail with a link that logs in, and a code that does so in the browser that asked.
@@ -117,7 +117,7 @@ pub fn magic_link_with_code(site: &Site, to: &str, token: &str, code: &str) -> M
         "Your code is {code}. Enter it where you asked to log in, or open the link. One of them works once, within {}. Tell the code to nobody. If you did not ask for it, ignore this mail.",
         span(site.magic_link_lifetime)
     );
-    with_link(Kind::MagicLink, to, "Your code to log in", &text, "Log in", magic_address(site, token))
+    with_link(MailKind::MagicLink, to, "Your code to log in", &text, "Log in", magic_address(site, token))
 }
 
 /// The mail in its place for an account with too many wrong codes.
@@ -126,7 +126,7 @@ pub fn magic_link_without_code(site: &Site, to: &str, token: &str) -> Mail {
         "Open the link to log in. It works once, within {}. There is no code in this mail, because too many wrong codes were entered for your account in the last 24 hours. If you did not ask for it, ignore this mail.",
         span(site.magic_link_lifetime)
     );
-    with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
+    with_link(MailKind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
 }
 
 /// The link with which a token logs in.
@@ -142,7 +142,7 @@ pub fn guesses(site: &Site, to: &str, networks: u32, token: &str) -> Mail {
         site.base_url,
         span(site.magic_link_lifetime)
     );
-    with_link(Kind::Notice, to, "Somebody is guessing your password", &text, "Log in", magic_address(site, token))
+    with_link(MailKind::Notice, to, "Somebody is guessing your password", &text, "Log in", magic_address(site, token))
 }
 
 /// A mail with a link that sets a new password.
@@ -152,7 +152,7 @@ pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
         span(site.reset_lifetime)
     );
     let link = reset_link(site, token);
-    with_link(Kind::PasswordReset, to, "Set a new password", &text, "Set a new password", link)
+    with_link(MailKind::PasswordReset, to, "Set a new password", &text, "Set a new password", link)
 }
 
 /// The link with which a token sets a new password.
@@ -168,7 +168,7 @@ pub fn invitation(site: &Site, to: &str, organisation: &str, inviter: &str, link
         "{inviter} invites you to join {organisation}. Open the link to accept. It works for {}.",
         span(site.invitation_lifetime)
     );
-    Mail { is_unasked: true, ..with_link(Kind::Invitation, to, &subject, &text, "Accept the invitation", link.into()) }
+    Mail { is_unasked: true, ..with_link(MailKind::Invitation, to, &subject, &text, "Accept the invitation", link.into()) }
 }
 
 /// A length of time in words.
@@ -185,32 +185,32 @@ fn span(time: Duration) -> String {
 /// A notice after the password was changed in any way.
 pub fn password_changed(to: &str) -> Mail {
     let text = "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once.";
-    mail(Kind::Notice, to, "Your password was changed", text)
+    mail(MailKind::Notice, to, "Your password was changed", text)
 }
 
-/// A mail to the owner of a webhook that became `paused` or `inactive`. It is no [`Kind::Notice`], because the owner chose the
+/// A mail to the owner of a webhook that became `paused` or `inactive`. It is no [`MailKind::Notice`], because the owner chose the
 /// names in it, may have registered with another person's address, and can make the webhook stop any number of times.
 pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {
     let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
         "The webhook {webhook} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
     );
-    mail(Kind::Webhook, to, &format!("Your webhook {webhook} is {status} now"), &text)
+    mail(MailKind::Webhook, to, &format!("Your webhook {webhook} is {status} now"), &text)
 }
 
-/// A mail to the former owner of a webhook that another manager took over. It is no [`Kind::Notice`], either.
+/// A mail to the former owner of a webhook that another manager took over. It is no [`MailKind::Notice`], either.
 pub fn webhook_taken_over(to: &str, webhook: &str, channel: &str, reason: &str) -> Mail {
     let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
         "The webhook {webhook} of the channel {channel} is no longer yours: {reason}. It goes on working as long as the new owner has access to the channel."
     );
-    mail(Kind::Webhook, to, &format!("Your webhook {webhook} has another owner now"), &text)
+    mail(MailKind::Webhook, to, &format!("Your webhook {webhook} has another owner now"), &text)
 }
 
 /// A mail with a message of the contact form, whose text is already cleaned.
 pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> Mail {
     let subject = format!("{} wrote to you", if sender.is_empty() { "Somebody".to_owned() } else { name(sender) });
-    Mail { reply_to, ..mail(Kind::Notice, to, &subject, text) }
+    Mail { reply_to, ..mail(MailKind::Notice, to, &subject, text) }
 }
 
 /// A mail to the server's administrators after the first of several backups that failed.
@@ -219,12 +219,17 @@ pub fn backup_failed(site: &Site, to: &str, reason: &str) -> Mail {
         "The server {} could not make a backup: {reason}. It tries again every hour or so; there will be no other mail until a backup has been made.",
         site.base_url
     );
-    mail(Kind::Notice, to, "A backup failed", &text)
+    mail(MailKind::Notice, to, "A backup failed", &text)
 }
 
 /// A mail by which an administrator tries the mail server.
 pub fn test(to: &str) -> Mail {
-    mail(Kind::Notice, to, "A test of your mail server", "This mail was sent by `tidings mail test`. Your mail settings work.")
+    mail(
+        MailKind::Notice,
+        to,
+        "A test of your mail server",
+        "This mail was sent by `tidings mail test`. Your mail settings work.",
+    )
 }
 
 /// The styles of a mail's page. The colours of text and background are the reader's own, light or dark.
@@ -319,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_name_cannot_add_a_header() {
-        let mail = with_link(Kind::Invitation, "a@b.example", "Evil\r\nBcc: c@d.example", "", "Ada", "http://x/".into());
+        let mail = with_link(MailKind::Invitation, "a@b.example", "Evil\r\nBcc: c@d.example", "", "Ada", "http://x/".into());
         let from = "Tidings <tidings@localhost>".parse().unwrap();
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
         let mut headers = text.lines().take_while(|line| !line.is_empty());
@@ -328,7 +333,8 @@ mod tests {
 
     #[test]
     fn the_page_of_a_mail_is_for_phones_and_dark_mode_and_escapes_its_texts() {
-        let page = with_link(Kind::Notice, "a@b.example", "a < b", "one\ntwo & \"three\"", "Go", "http://x/?a&b".into()).html();
+        let page =
+            with_link(MailKind::Notice, "a@b.example", "a < b", "one\ntwo & \"three\"", "Go", "http://x/?a&b".into()).html();
         for part in ["name=\"viewport\"", "content=\"light dark\"", "a &lt; b</h1>", "one<br>two &amp; &quot;three&quot;</p>"] {
             assert!(page.contains(part), "no {part} in {page}");
         }
@@ -339,7 +345,7 @@ mod tests {
     fn a_mail_that_was_queued_before_there_were_kinds_is_sent() {
         let queued =
             r#"{"to":"a@b.example","subject":"s","text":"t","link":null,"reply_to":null,"is_notice":false,"is_unasked":false}"#;
-        assert_eq!(serde_json::from_str::<Mail>(queued).unwrap().kind, Kind::Notice);
+        assert_eq!(serde_json::from_str::<Mail>(queued).unwrap().kind, MailKind::Notice);
     }
 
     #[test]
@@ -362,7 +368,7 @@ mod tests {
 
     #[test]
     fn html_is_escaped() {
-        let mail = with_link(Kind::Invitation, "a@b.example", "<script>", "<b>", "Ada", "http://x/?a=1&b=\"2\"".into());
+        let mail = with_link(MailKind::Invitation, "a@b.example", "<script>", "<b>", "Ada", "http://x/?a=1&b=\"2\"".into());
         assert!(!mail.html().contains("<script>") && !mail.html().contains("<b>"));
         assert!(mail.html().contains("a=1&amp;b=&quot;2&quot;"));
     }

@@ -30,7 +30,7 @@ const SEND_WITHIN: Duration = Duration::from_secs(60);
 /// How long the result of a check of the mail server is reused.
 const REACHED_FOR: Duration = Duration::from_secs(10);
 
-/// What the address of the mail server looks like.
+/// The expected form of the mail server's address.
 const EXPECTED: &str = "expected an address such as smtps://USER:PASSWORD@mail.example.org, smtp:, file: or log:";
 
 /// Sends mails.

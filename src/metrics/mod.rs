@@ -1,4 +1,4 @@
-//! What has happened since the start, counted as it happens. `api/metrics.rs` shows it, and how things are.
+//! Counters of events since the start. `api/metrics.rs` shows it, and how things are.
 
 mod process;
 mod requests;
@@ -17,7 +17,7 @@ use crate::{error::Result, secret::AccessKey, time::Time};
 /// A counter for each value of one label.
 type By<V> = Family<[(&'static str, V); 1], Counter>;
 
-/// What has happened since the start.
+/// Counters of events since the start.
 pub struct Metrics {
     /// Whom they are told; none for nobody.
     pub key: Option<AccessKey>,

@@ -1,4 +1,4 @@
-//! What crosses the network below HTTP's handlers: clients' [`socket`]s with their [`tls`], whose [`client_address`] and
+//! The network below HTTP's handlers: clients' [`socket`]s with their [`tls`], whose [`client_address`] and
 //! [`origins`] count, and the [`request_body`].
 
 pub mod client_address;

@@ -76,7 +76,7 @@ impl Plain {
     }
 }
 
-/// What a session reads and writes: as much as the kernel has and takes now.
+/// The session's reader and writer: as much as the kernel has and takes now.
 struct Now<'a>(&'a Plain);
 
 impl Read for Now<'_> {

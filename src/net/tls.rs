@@ -12,7 +12,7 @@ use rustls::{
 use crate::error::{Error, Result};
 
 pub struct Authorities {
-    /// Those of the file, in PEM (RFC 7468).
+    /// The authorities of a file in PEM (RFC 7468).
     own: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What live push works with, apart from the rest of the server.
+//! The context of live push: the parts of the server that it works with.
 
 use std::{
     sync::{Arc, Mutex},
@@ -22,7 +22,7 @@ pub struct Push {
     pub origins: Arc<Origins>,
     /// Empty if an external Centrifugo serves live push.
     pub hub: Arc<Hub>,
-    /// What clients have recovered.
+    /// Publications that clients have recovered.
     pub recent: Recent,
     /// The state of the server API, which other programs call.
     pub server_api: ServerApi,

@@ -41,7 +41,7 @@ impl JwtKeys {
 struct JwtKey {
     sign: EncodingKey,
     verify: DecodingKey,
-    /// What a token is checked for. Made once, because making them costs as much as the check of a signature.
+    /// The checks of a token. Made once, because making them costs as much as the check of a signature.
     rules: Validation,
 }
 

@@ -32,7 +32,7 @@ pub struct Hashing {
 }
 
 /// A network's permit to hash a password; empty if limits are switched off.
-pub(super) struct Permit(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
+pub(super) struct HashPermit(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
 
 impl Hashing {
     /// A slot for each core, at most four, because a hash takes 19 MiB. Others are not held up: the threads yield to them.
@@ -42,14 +42,18 @@ impl Hashing {
 
     /// Waits for one of a network's permits, where these are counted. Further hashes of a network wait behind its own, and
     /// hold up no other network. 503 after 30 seconds of waiting.
-    pub(super) async fn permit(&self, permits: Option<Arc<Semaphore>>) -> Result<Permit> {
-        let Some(permits) = permits else { return Ok(Permit(None)) };
+    pub(super) async fn permit(&self, permits: Option<Arc<Semaphore>>) -> Result<HashPermit> {
+        let Some(permits) = permits else { return Ok(HashPermit(None)) };
         let permit = timeout(self.permit_within, permits.acquire_owned()).await.map_err(|_| BUSY)?;
-        Ok(Permit(Some(permit.map_err(Error::internal)?)))
+        Ok(HashPermit(Some(permit.map_err(Error::internal)?)))
     }
 
     /// Runs `work` in a slot. 503 after two seconds of waiting.
-    pub(super) async fn run<T: Send + 'static>(&self, permit: Permit, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        permit: HashPermit,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
         let slot = timeout(self.queue_within, self.slots.clone().acquire_owned()).await.map_err(|_| BUSY)?;
         let held = (permit, slot.map_err(Error::internal)?);
         // A new thread takes a thousandth of a hash's time.
@@ -68,7 +72,7 @@ mod tests {
 
     use futures_util::FutureExt;
 
-    use super::{Hashing, Permit};
+    use super::{HashPermit, Hashing};
     use crate::{
         clock::Clock,
         error::{Error, Result},
@@ -79,25 +83,25 @@ mod tests {
     async fn a_hash_that_waits_too_long_for_a_slot_is_refused() {
         let hashing = Hashing { queue_within: Duration::from_millis(20), ..Hashing::new(1) };
         let (go_on, wait) = mpsc::channel::<()>();
-        let mut first = Box::pin(hashing.run(Permit(None), move || _ = wait.recv()));
+        let mut first = Box::pin(hashing.run(HashPermit(None), move || _ = wait.recv()));
         let begun = first.as_mut().now_or_never();
         assert!(begun.is_none(), "it hashes");
-        assert!(matches!(hashing.run(Permit(None), || ()).await, Err(Error::Unavailable(..))));
+        assert!(matches!(hashing.run(HashPermit(None), || ()).await, Err(Error::Unavailable(..))));
         drop(first);
         assert!(
-            hashing.run(Permit(None), || ()).await.is_err(),
+            hashing.run(HashPermit(None), || ()).await.is_err(),
             "a request that is given up leaves its work behind, and the slot taken"
         );
         go_on.send(()).unwrap();
         let hashing = Hashing { queue_within: super::QUEUE_WITHIN, ..hashing };
-        hashing.run(Permit(None), || ()).await.unwrap();
+        hashing.run(HashPermit(None), || ()).await.unwrap();
     }
 
     #[tokio::test]
     async fn hashes_yield_to_requests() {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let before = niceness();
-        assert_eq!(Hashing::new(1).run(Permit(None), niceness).await.unwrap(), (before + super::NICENESS).min(19));
+        assert_eq!(Hashing::new(1).run(HashPermit(None), niceness).await.unwrap(), (before + super::NICENESS).min(19));
         assert_eq!(niceness(), before, "that of the runtime is as it was");
     }
 

@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 /// On Linux, a niceness is that of a thread. It can't be lowered again, so each work has a new thread.
 pub async fn run<T: Send + 'static>(name: &str, niceness: i32, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let (done, result) = oneshot::channel();
-    let yielding = move || {
+    let low = move || {
         if let Err(err) = rustix::process::nice(niceness) {
             tracing::debug!(%err, "a thread runs with the priority of requests");
         }
         _ = done.send(work());
     };
-    thread::Builder::new().name(name.into()).spawn(yielding).map_err(Error::internal)?;
+    thread::Builder::new().name(name.into()).spawn(low).map_err(Error::internal)?;
     result.await.map_err(Error::internal)
 }

@@ -1,6 +1,6 @@
 //! The state of the server, which every handler holds. [`crate::wiring`] opens and closes its parts.
 
-pub mod delivering;
+pub mod delivery;
 pub mod hashing;
 pub mod low_priority;
 pub mod newest;
@@ -21,7 +21,7 @@ use ipnet::IpNet;
 use tokio::sync::watch;
 
 use self::{
-    delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
+    delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
     wakeups::Wakeups,
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
-    limits::{Limits, admission::Slots},
+    limits::{Limits, admission::ConnectionSlots},
     mail::transport::Mailer,
     metrics::Metrics,
     net::origins::Origins,
@@ -56,9 +56,9 @@ pub struct Inner {
     pub site: Arc<Site>,
     /// The data folder.
     pub data_dir: PathBuf,
-    /// What the database's jobs and the background jobs take the time from.
+    /// The clock of the database's jobs and the background jobs.
     pub clock: Clock,
-    /// What live push works with.
+    /// The context of live push.
     pub push: Arc<Push>,
     /// The backups that the server makes by itself, if it does.
     pub backups: Option<backup::Schedule>,
@@ -70,13 +70,13 @@ pub struct Inner {
     /// The HTTP client for addresses that users gave.
     pub outgoing: Outgoing,
     /// The state of webhook deliveries.
-    pub delivering: Arc<Delivering>,
+    pub delivery: Arc<DeliveryState>,
     pub limits: Arc<Limits>,
     pub origins: Arc<Origins>,
     /// The proxies that may name the client's address in a header.
     pub trusted_proxies: Vec<IpNet>,
     /// The slots for clients' connections.
-    pub connection_slots: Arc<Slots>,
+    pub connection_slots: Arc<ConnectionSlots>,
     pub metrics: Arc<Metrics>,
     /// Wakes the background jobs.
     pub wakeups: Arc<Wakeups>,

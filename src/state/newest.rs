@@ -38,7 +38,7 @@ struct Texts {
     bytes: usize,
 }
 
-/// What a page was made from.
+/// The state that a page was made from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     /// The last seq of the channel.

@@ -45,7 +45,7 @@ impl Inner {
         let mut attempt = guesses.begin(from, email, device.as_deref())?;
         let checked = async {
             if attempt.must_wait() {
-                self.tell_owner(&attempt, email).await;
+                self.mail_owner(&attempt, email).await;
                 if self.logged_in_from(from, account)? {
                     attempt.pass();
                 } else {
@@ -63,10 +63,10 @@ impl Inner {
 
     /// Mails the owner of an account that is being guessed at, at most once a day. A write that fails is only logged: the mail
     /// must not cost the attempt.
-    async fn tell_owner(&self, attempt: &Attempt<'_>, email: &str) {
+    async fn mail_owner(&self, attempt: &Attempt<'_>, email: &str) {
         let Some(networks) = attempt.news() else { return };
         let email = email.to_owned();
-        if let Err(err) = self.db.write(move |tx| mailbox::tell_of_guesses(tx, &email, networks)).await {
+        if let Err(err) = self.db.write(move |tx| mailbox::mail_about_guesses(tx, &email, networks)).await {
             tracing::warn!(err = err.detail(), "the owner of an account was not told of guesses at its password");
         }
     }

@@ -39,7 +39,7 @@ impl Setup {
         self.is_used.store(true, Relaxed);
     }
 
-    /// What has become of the link; none if the token is another. Takes the same time for every wrong token.
+    /// The state of the link; none if the token is another. Takes the same time for every wrong token.
     pub fn status(&self, token: &str, now: Time) -> Option<Status> {
         self.key.is(token).then(|| match self.is_used.load(Relaxed) {
             true => Status::Used,

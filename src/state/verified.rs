@@ -11,12 +11,12 @@ use crate::{
     secret::{self, BadToken, Hash, Keys},
 };
 
-/// What verified tokens say, by the tokens' SHA-256, bounded in number. Whether a token is still good is not kept: its `exp`
+/// The claims of verified tokens, by the tokens' SHA-256, bounded in number. Whether a token is still good is not kept: its `exp`
 /// and its session are checked with each request.
 #[derive(Default)]
 pub struct VerifiedTokens(RwLock<Known>);
 
-/// What is known holds under these keys only: other keys may accept fewer tokens.
+/// The keys under which the entries hold: other keys may accept fewer tokens.
 #[derive(Default)]
 struct Known {
     keys: Option<Arc<Keys>>,
@@ -40,7 +40,7 @@ pub struct Verified {
 impl VerifiedTokens {
     const MOST: usize = 100_000;
 
-    /// What a token says that one of the keys has signed.
+    /// The claims of a token that one of the keys has signed.
     pub fn verify(&self, token: &str, keys: &Arc<Keys>) -> Result<Verified, BadToken> {
         let hash = secret::sha256(token);
         let known = self.0.read().expect("nothing panics while it holds this");

@@ -43,7 +43,7 @@ pub struct Client {
     shell: Asset,
     service_worker: Asset,
     manifest: Asset,
-    /// What the service worker keeps.
+    /// The files that the service worker keeps.
     list: Asset,
     /// By path within the folder of the build.
     files: BTreeMap<String, Asset>,

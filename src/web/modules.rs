@@ -42,7 +42,7 @@ struct Module {
     path: String,
     imports: Vec<Import>,
     exports: Vec<String>,
-    /// What is neither import nor export nor a comment of its own lines.
+    /// The code without imports, exports and comments on lines of their own.
     body: String,
 }
 

@@ -17,7 +17,7 @@ pub const OPENER: (HeaderName, HeaderValue) =
 
 pub struct Notice<'a> {
     pub title: &'a str,
-    /// What there is to tell, as the sentences of errors are: a full stop may be missing.
+    /// The message, in the form of an error's sentence: a full stop may be missing.
     pub says: &'a str,
     /// Where to go on, and what it is called.
     pub link: Option<(&'a str, &'a str)>,

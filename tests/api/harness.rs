@@ -237,7 +237,7 @@ fn number(folder: &Path, query: &str) -> i64 {
 pub async fn chores_done(folder: &Path, client: &Client) {
     let until = Instant::now() + Duration::from_secs(30);
     while number(folder, "select count(*) from chores") > 0 {
-        assert!(Instant::now() < until, "the chores are not done");
+        assert!(Instant::now() < until, "the deferred work is not done");
         client.get("/blogs").await.expect(200);
     }
 }

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use tidings::{
-    domain::{payloads, webhooks::deliveries},
+    domain::{event_schemas, webhooks::delivery::queue},
     error::Code,
 };
 use uuid::Uuid;
@@ -174,12 +174,12 @@ fn lists_errors(what: &str) -> bool {
 #[track_caller]
 pub fn assert_delivered(body: &Value) {
     let mut schemas = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let kind = deliveries::Kind::ALL.into_iter().find(|kind| body["type"] == kind.name()).expect("a kind of deliveries");
-    let schema = payloads::delivery_schema(kind, &mut schemas).to_value();
+    let kind = queue::DeliveryKind::ALL.into_iter().find(|kind| body["type"] == kind.name()).expect("a kind of deliveries");
+    let schema = event_schemas::delivery_schema(kind, &mut schemas).to_value();
     assert_conforms(body, &schema, schemas.definitions());
 }
 
-/// The value has exactly the fields that its JSON schema (of `domain::payloads`) describes, each of its type. References lead
+/// The value has exactly the fields that its JSON schema (of `domain::event_schemas`) describes, each of its type. References lead
 /// to the definitions.
 #[track_caller]
 pub fn assert_conforms(value: &Value, schema: &Value, definitions: &Map<String, Value>) {

@@ -186,6 +186,7 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
         (names, fs::read(data.join("tidings.db")).unwrap())
     };
     let before = listed();
+    let plain = zstd::decode_all(&whole[..]).unwrap();
     let mut dice = Dice(7);
     let bad = folder.path().join("bad");
     for n in 0..60 {
@@ -194,6 +195,9 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
             0 => bytes.truncate(dice.roll(whole.len())),
             1 => bytes[16 + dice.roll(whole.len() - 16)] ^= 1 << dice.roll(8), // behind a header with bits that don't matter
             _ => bytes.extend(b"more"),
+        }
+        if zstd::decode_all(&bytes[..]).is_ok_and(|content| content == plain) {
+            continue; // a bit of the compression that doesn't matter
         }
         fs::write(&bad, &bytes).unwrap();
         refused(&restore(&bad, &data, &[]), "this is no complete archive");

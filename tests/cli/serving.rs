@@ -253,8 +253,10 @@ fn an_address_that_leads_nowhere_and_a_variable_that_is_no_setting_are_warned_of
         drop(Server::logging(&mut command, std::fs::File::create(&log).unwrap().into()));
         std::fs::read_to_string(&log).unwrap()
     };
-    let (nowhere, variable) =
-        ("nobody can follow links to this address", "the variable TIDINGS_BASEURL is no setting: did you mean TIDINGS_BASE_URL?");
+    let (nowhere, variable) = (
+        "nobody can follow links to this address",
+        "the variable TIDINGS_BASEURL is not a setting: did you mean TIDINGS_BASE_URL?",
+    );
     for (listen, more, warns) in [
         ("0.0.0.0:0", &[][..], true),
         ("[::]:0", &[], true),
@@ -267,7 +269,7 @@ fn an_address_that_leads_nowhere_and_a_variable_that_is_no_setting_are_warned_of
     }
     for name in ["TIDINGS_BASEURL", "TIDINGS_BASE_URL_FILE"] {
         let check = tidings(&["config", "check"]).env(name, "").output().unwrap();
-        refused(&check, &format!("the variable {name} is no setting: did you mean TIDINGS_BASE_URL?"));
+        refused(&check, &format!("the variable {name} is not a setting: did you mean TIDINGS_BASE_URL?"));
     }
     let key = folder.path().join("key");
     std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();

@@ -126,7 +126,7 @@ fn an_unknown_variable_fails_the_check_with_the_nearest_name() {
         ("TIDINGS_XYZZY", ""),
     ] {
         let output = tidings(&["config", "check"]).env(name, "x").output().unwrap();
-        refused(&output, &format!("the variable {name} is no setting: {meant}`tidings config env` lists all\n"));
+        refused(&output, &format!("the variable {name} is not a setting: {meant}`tidings config env` lists all\n"));
         assert_eq!(errors(&output).len(), 1, "{output:?}");
     }
     printed(&tidings(&["config", "check"]).env("TIDINGS_MAIL_URL", "log:").env("TIDING", "x").output().unwrap());
@@ -150,7 +150,7 @@ fn one_check_tells_all_that_is_wrong() {
         &format!("{named}: invalid value 'never' for '--purge-days"),
         &format!("{named}: session_days: expected a text"),
         "TIDINGS_RATE_LIMIT: invalid value 'maybe' for '--rate-limit <on|off>' [possible values: on, off]",
-        "the variable TIDINGS_XYZZY is no setting",
+        "the variable TIDINGS_XYZZY is not a setting",
         "--mail-from nobody: expected an address such as Chat <chat@example.org>",
         "--log warning: expected",
         "--base-url chat: expected",

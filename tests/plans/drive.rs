@@ -9,7 +9,7 @@ use tidings::{
             proof::{self, Proof},
         },
         organisations, streams,
-        webhooks::{self, following},
+        webhooks::{self, delivery::following},
     },
     id::UserId,
     time::Time,

@@ -1,4 +1,4 @@
-//! What a link is for, before it is used.
+//! The purpose of a link, before it is used.
 
 use poem::web::Data;
 use poem_openapi::{Enum, Object, OpenApi};

@@ -14,7 +14,7 @@ use super::{
         auth::{Bearer, Entrant, Visitor},
         body::{Body, Faulty, Text, text},
         browser::Browser,
-        envelope::{Done, Made, Success, done, made, ok},
+        envelope::{Done, PlainCreated, Success, done, made, ok},
         types::Nullable,
     },
     tags::Tag,
@@ -44,7 +44,7 @@ impl Api {
     /// Mails a link that verifies the address; log-in works before it is opened. Without a `username`, one is made from
     /// the address.
     #[oai(path = "/auth/register", method = "post", operation_id = "register", tag = "Tag::Accounts")]
-    async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
+    async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<PlainCreated> {
         let name = |field: &Option<Text<PersonName>>| field.as_deref().unwrap_or_default().to_owned();
         let new = New::check(&body.email, body.username.as_deref(), &name(&body.first_name), &name(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;

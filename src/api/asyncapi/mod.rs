@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::{
-    domain::{payloads, webhooks::deliveries},
+    domain::{event_schemas, webhooks::delivery::queue},
     event::{Kind, Recovery},
     web::Asset,
 };
@@ -29,7 +29,7 @@ pub fn document() -> String {
     let settings = SchemaSettings::draft07().with(|settings| settings.definitions_path = "/components/schemas".into());
     let mut schemas = settings.for_serialize().into_generator();
     for kind in Kind::ALL {
-        let Some(schema) = payloads::schema(kind, &mut schemas) else { continue };
+        let Some(schema) = event_schemas::schema(kind, &mut schemas) else { continue };
         let key = key(kind);
         let recorded = &recorded["events"][key];
         for channel in recorded["channels"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -45,8 +45,8 @@ pub fn document() -> String {
             "tags": [{ "name": "push" }],
         });
     }
-    for kind in deliveries::Kind::ALL {
-        let (key, schema) = (kind.name(), payloads::delivery_schema(kind, &mut schemas));
+    for kind in queue::DeliveryKind::ALL {
+        let (key, schema) = (kind.name(), event_schemas::delivery_schema(kind, &mut schemas));
         let recorded = &recorded["deliveries"][key];
         document["channels"]["webhook"]["messages"][key] = reference("messages", key);
         document["components"]["messages"][key] = json!({

@@ -13,6 +13,7 @@ use crate::{
     db::View,
     domain::{
         access::Caller,
+        channel_summaries::{self, ChannelSummary, Own},
         channels::{
             lists::{Described, Users},
             members,
@@ -21,7 +22,6 @@ use crate::{
             record::Visible,
         },
         messages::record::Message,
-        overviews::{self, Overview, Own},
         page::Page,
     },
     error::Result,
@@ -100,7 +100,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(site: &Site, Overview { channel, newest, webhook }: Overview) -> Self {
+    pub fn new(site: &Site, ChannelSummary { channel, newest, webhook }: ChannelSummary) -> Self {
         let Described { channel, users, is_in, is_starred, .. } = channel;
         Channel {
             id: channel.id,
@@ -159,7 +159,7 @@ impl ChannelDetails {
     pub fn read(conn: &View, site: &Site, caller: Caller, found: Described) -> Result<Self> {
         let unread = if found.is_in { reading::counts(conn, found.channel.id, caller.user)? } else { Counts::default() };
         let last_message_at = found.channel.last_message_at.filter(|_| found.is_in).unwrap_or(Time::NEVER);
-        let channel = Channel::new(site, overviews::of(conn, found)?);
+        let channel = Channel::new(site, channel_summaries::of(conn, found)?);
         let owner_name = members::shown_name(conn, channel.id, channel.owner_id)?;
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);

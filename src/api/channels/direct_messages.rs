@@ -20,8 +20,8 @@ use crate::{
         tags::Tag,
     },
     domain::{
+        channel_summaries,
         channels::{direct_messages, lists},
-        overviews,
     },
     error::Result,
     id::{OrganisationId, UserId},
@@ -76,7 +76,7 @@ impl Api {
         let (site, organisation, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
-            fill_from(page, find, |part| overviews::direct_messages(conn, part), |found| DirectMessage::new(&site, found))
+            fill_from(page, find, |part| channel_summaries::direct_messages(conn, part), |found| DirectMessage::new(&site, found))
         });
         Ok(listed("Direct messages fetched successfully", read.await?, &address))
     }
@@ -106,7 +106,10 @@ struct DirectMessage {
 }
 
 impl DirectMessage {
-    fn new(site: &Site, overviews::DirectMessage { unread, channel, participants }: overviews::DirectMessage) -> Self {
+    fn new(
+        site: &Site,
+        channel_summaries::DirectMessage { unread, channel, participants }: channel_summaries::DirectMessage,
+    ) -> Self {
         DirectMessage {
             last_message_at: channel.channel.channel.last_message_at.unwrap_or(Time::NEVER),
             channel: Channel::new(site, channel),

@@ -16,7 +16,7 @@ use super::{
     http::{
         auth::Bearer,
         body::{Body, List, Text, text},
-        envelope::{Created, Gone, Success, created, ok},
+        envelope::{Created, NoContent, Success, created, ok},
         listing::{Address, BareListed, Offset, Size, bare, fill_from, rows},
         number::Number,
     },
@@ -25,8 +25,8 @@ use super::{
 use crate::{
     domain::{
         accounts::UsernameIfAny,
+        channel_summaries,
         channels::{self, members::LISTED_MAX, record},
-        overviews,
     },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
@@ -54,7 +54,7 @@ impl Api {
         };
         let made = app.db.write_sized(bytes, move |tx| {
             let made = channels::create(tx, caller.0, new)?;
-            overviews::of(tx, made)
+            channel_summaries::of(tx, made)
         });
         let made = made.await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
@@ -79,7 +79,7 @@ impl Api {
         let (site, page, users) = (app.site.clone(), rows(*offset, *limit), channel::users(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::own(conn, caller.0, page);
-            fill_from(page, find, |part| overviews::read(conn, part, users), |found| Channel::new(&site, found))
+            fill_from(page, find, |part| channel_summaries::read(conn, part, users), |found| Channel::new(&site, found))
         });
         Ok(bare(read.await?.map(|channels| ChannelList { channels }), &address))
     }
@@ -138,7 +138,7 @@ impl Api {
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
         let edited = app.db.write_sized(body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *channel_id, edit)?;
-            overviews::of(tx, edited)
+            channel_summaries::of(tx, edited)
         });
         let edited = edited.await?;
         Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
@@ -149,9 +149,9 @@ impl Api {
     /// Deletes the channel with its messages. For the channel's owner and for holders of `manage:channels`. The default
     /// channel can't be deleted.
     #[oai(path = "/channels/:channel_id", method = "delete", operation_id = "deleteChannel", tag = "Tag::Channels")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Gone> {
+    async fn delete(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<NoContent> {
         app.db.write(move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(NoContent::NoContent)
     }
 
     /// Archive or unarchive a channel
@@ -169,7 +169,7 @@ impl Api {
         let archived = body.archived;
         let channel = app.db.write(move |tx| {
             let channel = channels::archive(tx, caller.0, *channel_id, archived)?;
-            overviews::of(tx, channel)
+            channel_summaries::of(tx, channel)
         });
         let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))

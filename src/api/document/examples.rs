@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::api::http::failure::Reason;
 
-/// What the run recorded of an operation.
+/// The recorded examples of an operation.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Recorded {

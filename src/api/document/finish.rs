@@ -92,7 +92,7 @@ fn referred_nullable(schema: &mut Value) -> Option<String> {
     Some(parts.first()?["$ref"].as_str()?.rsplit('/').next()?.to_owned())
 }
 
-/// What a failure says to people, and to programs.
+/// The texts of a failure for people, and its code for programs.
 struct Said {
     message: String,
     reason: Reason,

@@ -22,15 +22,15 @@ use crate::{
 /// The methods of each path template, for the `Allow` header.
 pub type Methods = BTreeMap<String, Vec<String>>;
 
-/// What is made from the document. It is made at once and when it is first asked for, because generating the document takes
+/// The files that are made from the document. They are made together when one is first asked for, because generating the document takes
 /// longer than the rest of the start, and more memory.
-struct Made {
+struct Documents {
     openapi: Asset,
     page: Asset,
     methods: Methods,
 }
 
-static MADE: LazyLock<Made> = LazyLock::new(|| {
+static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
     let document = document();
     let page = html(&document);
     let policy = HeaderValue::from_str(&policy(&page)).expect("it is ASCII");
@@ -39,7 +39,7 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         OPENER,
     ];
-    Made {
+    Documents {
         page: Asset::new("text/html; charset=utf-8", page, headers),
         methods: methods_of(&document),
         openapi: Asset::new("application/json; charset=utf-8", document, Vec::new()),
@@ -53,16 +53,16 @@ pub fn document() -> String {
 
 /// Handles `GET /api/v1/openapi.json`.
 pub fn openapi(req: Request) -> Response {
-    MADE.openapi.answer(&req)
+    DOCUMENTS.openapi.answer(&req)
 }
 
 /// Handles `GET /docs`.
 pub fn page(req: Request) -> Response {
-    MADE.page.answer(&req)
+    DOCUMENTS.page.answer(&req)
 }
 
 pub fn methods() -> &'static Methods {
-    &MADE.methods
+    &DOCUMENTS.methods
 }
 
 fn methods_of(document: &str) -> Methods {
@@ -75,7 +75,7 @@ fn methods_of(document: &str) -> Methods {
     paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
 }
 
-/// What the framework's page is lacking: the head of a page that has an icon and fits a phone.
+/// The part of the head that the framework's page lacks: an icon, and the width of a phone.
 const HEAD: &str = concat!(
     "<title>Tidings API</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
     "<link rel=\"icon\" href=\"/favicon.ico\" sizes=\"32x32\">\n<link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">\n",

@@ -20,7 +20,7 @@ use crate::{
     state::App,
 };
 
-/// What a cookie is for. Each has a name of its own.
+/// The purpose of a cookie. Each has a name of its own.
 #[derive(Clone, Copy)]
 pub enum Purpose<'a> {
     /// Holds the access token of a session.

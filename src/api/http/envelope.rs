@@ -103,7 +103,7 @@ pub enum FeedAnswer {
 }
 
 #[derive(ApiResponse)]
-pub enum Made {
+pub enum PlainCreated {
     /// Created.
     #[oai(status = 201)]
     Created(Json<Plain>),
@@ -126,7 +126,7 @@ pub enum UncodedCreated<T: Answer> {
 }
 
 #[derive(ApiResponse)]
-pub enum Gone {
+pub enum NoContent {
     /// Success, without a body.
     #[oai(status = 204)]
     NoContent,
@@ -169,8 +169,8 @@ pub fn fed(message: &str, message_id: Option<MessageId>) -> FeedAnswer {
     FeedAnswer::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
 }
 
-pub fn made(message: &str) -> Made {
-    Made::Created(plain(201, message))
+pub fn made(message: &str) -> PlainCreated {
+    PlainCreated::Created(plain(201, message))
 }
 
 pub fn uncoded<T: Answer>(message: &str, data: T) -> Json<Uncoded<T>> {

@@ -71,7 +71,7 @@ struct Faulted {
     limit: Option<u64>,
 }
 
-/// What a failure tells programs.
+/// The fields of a failure that programs read.
 #[derive(Clone, Deserialize)]
 pub struct Reason {
     code: Code,
@@ -162,7 +162,7 @@ fn body(status: u16, message: String, reason: Reason, path: &str) -> ErrorBody {
 
 /// The details of a failure with status 500, in the extensions of its answer, for the log.
 #[derive(Clone)]
-pub struct Fault(pub String);
+pub struct InternalDetail(pub String);
 
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
 pub fn answer(err: poem::Error, path: &str) -> Response {
@@ -172,7 +172,7 @@ pub fn answer(err: poem::Error, path: &str) -> Response {
     let body = body(status.as_u16(), failure.to_string(), (&failure).into(), path);
     let mut response = Json(body).with_status(status).into_response();
     if status == StatusCode::INTERNAL_SERVER_ERROR {
-        response.extensions_mut().insert(Fault(failure.detail()));
+        response.extensions_mut().insert(InternalDetail(failure.detail()));
     }
     let headers = response.headers_mut();
     if let Some(seconds) = failure.retry_after() {

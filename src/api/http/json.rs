@@ -13,7 +13,7 @@ use poem_openapi::{
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// What an answer may contain. The framework describes it; serde writes it, because the framework would build a tree of
+/// A type that an answer may contain. The framework describes it; serde writes it, because the framework would build a tree of
 /// values first. In development builds both are compared.
 pub trait Answer: Type + ParseFromJSON + ToJSON + Serialize {}
 

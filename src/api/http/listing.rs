@@ -60,7 +60,7 @@ pub fn size(asked: Option<Size>, default: u32, largest: u32) -> u32 {
     asked.map_or(default, |asked| asked.0.min(largest))
 }
 
-/// What one answer holds of a list.
+/// One page of a list.
 pub struct Filled<T> {
     pub data: T,
     /// The offset of the first row that is left, if there is one.
@@ -73,7 +73,7 @@ impl<T> Filled<T> {
     }
 }
 
-/// What one answer holds at most, and what is read for it at once.
+/// The limits of one answer, and of one read for it.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     pub bytes: usize,

@@ -33,7 +33,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// What the issuer, and those who see the addresses of redirects, learn of the log-in: hashes, each for one purpose.
+    /// The values of a log-in that the issuer and the addresses of redirects show: hashes, each for one purpose.
     pub fn log_in(&self, redirect_uri: &str) -> LogIn {
         LogIn {
             state: self.state(),

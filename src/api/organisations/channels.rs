@@ -22,7 +22,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::{channels, overviews},
+    domain::{channel_summaries, channels},
     error::Result,
     id::{ChannelId, OrganisationId},
     state::App,
@@ -58,7 +58,7 @@ impl Api {
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::live(conn, caller.0, id, page);
             let row = |found| OrganisationChannels::row(Channel::new(&site, found));
-            fill_from_within(OrganisationChannels::BOUNDS, page, find, |part| overviews::read(conn, part, users), row)
+            fill_from_within(OrganisationChannels::BOUNDS, page, find, |part| channel_summaries::read(conn, part, users), row)
         });
         Ok(bare(read.await?.map(OrganisationChannels::new), &address))
     }
@@ -89,7 +89,7 @@ impl Api {
         let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::joined(conn, caller.0, id, page);
-            fill_from(page, find, |part| overviews::with_latest(conn, part, preview), OwnChannel::new)
+            fill_from(page, find, |part| channel_summaries::with_latest(conn, part, preview), OwnChannel::new)
         });
         Ok(listed("User channels fetched successfully", read.await?, &address))
     }
@@ -174,7 +174,7 @@ impl Api {
         let organisation = *org_id;
         let channel = app.db.write(move |tx| {
             let channel = channels::archive_in(tx, caller.0, organisation, channel_id, archived)?;
-            overviews::of(tx, channel)
+            channel_summaries::of(tx, channel)
         });
         let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))

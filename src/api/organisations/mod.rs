@@ -16,7 +16,7 @@ use super::{
     http::{
         auth::Bearer,
         body::{Body, Text, text},
-        envelope::{Created, Gone, Success, created, ok},
+        envelope::{Created, NoContent, Success, created, ok},
     },
     tags::Tag,
 };
@@ -88,9 +88,9 @@ impl Api {
     ///
     /// For its owner only. Nobody sees the organisation afterwards.
     #[oai(path = "/organisations/:org_id", method = "delete", operation_id = "deleteOrganisation", tag = "Tag::Organisations")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Gone> {
+    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<NoContent> {
         app.db.write(move |tx| organisations::delete(tx, caller.0, *org_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(NoContent::NoContent)
     }
 
     /// Transfer an organisation
@@ -179,7 +179,7 @@ struct NewOwner {
 struct Organisation {
     id: OrganisationId,
     name: String,
-    /// Made from the first name, unique, and kept when the name changes.
+    /// PlainCreated from the first name, unique, and kept when the name changes.
     organisation_slug: String,
     description: String,
     email: String,

@@ -12,7 +12,7 @@ use crate::{
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
-            envelope::{Done, Gone, Made, Success, done, made, ok},
+            envelope::{Done, NoContent, PlainCreated, Success, done, made, ok},
             listing::{self, Address, Listed, Offset, PageNumber, Size, fill, listed},
             rows::Rows,
         },
@@ -39,7 +39,7 @@ impl Api {
     ///
     /// For administrators of the server.
     #[oai(path = "/blogs", method = "post", operation_id = "createBlog", tag = "Tag::Blogs")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<Made> {
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<PlainCreated> {
         let NewBlog { content, category_id, title, image_url } = body.0;
         let new = blogs::New {
             title: title.unwrap_or_default().0,
@@ -97,10 +97,10 @@ impl Api {
     ///
     /// Deletes the post with its feedback. For administrators of the server.
     #[oai(path = "/blogs/:blog_id", method = "delete", operation_id = "deleteBlog", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, blog_id: Path<BlogId>) -> Result<Gone> {
+    async fn delete(&self, caller: Bearer, app: Data<&App>, blog_id: Path<BlogId>) -> Result<NoContent> {
         let (caller, id) = (caller.0, *blog_id);
         app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
-        Ok(Gone::NoContent)
+        Ok(NoContent::NoContent)
     }
 
     /// Give feedback on a blog post

@@ -12,7 +12,7 @@ use crate::{
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
-            envelope::{Created, Gone, Success, created, ok},
+            envelope::{Created, NoContent, Success, created, ok},
             listing::{Address, Listed, Offset, Size, fill, listed, rows},
             rows::Rows,
         },
@@ -68,9 +68,9 @@ impl Api {
     ///
     /// The category must have no blog posts. For administrators of the server.
     #[oai(path = "/blog_categories/:category_id", method = "delete", operation_id = "deleteBlogCategory", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, category_id: Path<CategoryId>) -> Result<Gone> {
+    async fn delete(&self, caller: Bearer, app: Data<&App>, category_id: Path<CategoryId>) -> Result<NoContent> {
         app.db.write(move |tx| categories::delete(tx, caller.0, *category_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(NoContent::NoContent)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
         http::{
             auth::Visitor,
             body::{self, Body, Text},
-            envelope::{Made, made},
+            envelope::{PlainCreated, made},
         },
         tags::Tag,
     },
@@ -29,7 +29,7 @@ impl Api {
     ///
     /// Needs no account. At most 5 a minute from one address.
     #[oai(path = "/contact", method = "post", operation_id = "createContact", tag = "Tag::Contact")]
-    async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<Made> {
+    async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<PlainCreated> {
         app.limits.form(Form::Contact, visitor.address)?;
         let Body(NewContact { name, email, phone_number, message }, bytes) = body;
         let contact = Contact::new(name.0, email.0, phone_number.unwrap_or_default().0, message.0, app.clock.now())?;

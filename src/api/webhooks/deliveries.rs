@@ -15,11 +15,10 @@ use crate::{
         tags::Tag,
     },
     db::Tx,
-    domain::webhooks::{self, replay},
+    domain::webhooks::{self, delivery::replay},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
-    jobs::deliveries,
-    state::App,
+    state::{App, delivery::sending},
     time::Time,
 };
 
@@ -66,7 +65,7 @@ impl Api {
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
         let test = app.db.read(|conn| replay::test(conn, caller.0, *channel_id, *webhook_id))?;
-        let outcome = deliveries::test(&app, &test).await?;
+        let outcome = sending::send_test(&app, &test).await?;
         let record = app.db.write(move |tx| replay::tested(tx, &test.event, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))
     }

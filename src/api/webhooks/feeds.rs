@@ -39,7 +39,7 @@ impl Api {
     async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
-        let message = app.db.write_sized(bytes, move |tx| feeds::queue(tx, caller.0, channel_id, &feed)).await?;
+        let message = app.db.write_sized(bytes, move |tx| feeds::post(tx, caller.0, channel_id, &feed)).await?;
         Ok(sent(Some(message)))
     }
 

@@ -14,7 +14,7 @@ use super::{
     http::{
         auth::Bearer,
         body::{Body, Text, text},
-        envelope::{Created, Gone, Success, created, ok},
+        envelope::{Created, NoContent, Success, created, ok},
         listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, fill, listed},
         rows::Rows,
         types::Nullable,
@@ -157,9 +157,9 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
-    ) -> Result<Gone> {
+    ) -> Result<NoContent> {
         app.db.write(move |tx| webhooks::delete(tx, caller.0, *channel_id, *webhook_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(NoContent::NoContent)
     }
 
     /// Change a webhook's status

@@ -15,7 +15,7 @@ use rustix::process::geteuid;
 
 pub use self::restore::{Restored, restore};
 use crate::{
-    archive::{self, Content, Kind, Manifest, Progress},
+    archive::{self, Content, Manifest, Progress, Scope},
     db::{
         self,
         snapshot::{self, Snapshot},
@@ -26,13 +26,13 @@ use crate::{
 
 /// The names of archives in a folder: `tidings-2027-01-05T170640Z.tar.zst`, so that their order is that of their times.
 const NAME: &str = "tidings-%Y-%m-%dT%H%M%SZ.tar.zst";
-/// What a name has behind it while its archive is written.
+/// The ending of a name while its archive is written.
 const PARTIAL: &str = ".partial";
 /// How the names of folders in which backups are proven begin.
 const PROOF: &str = ".tidings-proof-";
 
 /// A backup that is written and on disk.
-pub struct Made {
+pub struct WrittenBackup {
     pub path: PathBuf,
     pub bytes: u64,
     pub manifest: Manifest,
@@ -63,7 +63,7 @@ impl Schedule {
 }
 
 /// Writes a backup of a data folder into another folder, which is created if it is missing, and names it by the time.
-pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress: Progress) -> Result<Made> {
+pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress: Progress) -> Result<WrittenBackup> {
     let unusable = |err| Error::failed(format!("can't make the folder {}: {err}", folder.display()));
     let is_new = !folder.exists();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
@@ -105,7 +105,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
 
 /// The newest backup in a folder that this binary can restore.
 fn restorable(folder: &Path, now: Time) -> Option<PathBuf> {
-    let can = |path: &PathBuf| archive::manifest(open(path)?)?.require(Kind::Backup);
+    let can = |path: &PathBuf| archive::manifest(open(path)?)?.require(Scope::Backup);
     archives(folder, now).ok()?.into_iter().rev().map(|(_, path)| path).find(|path| can(path).is_ok())
 }
 
@@ -118,7 +118,7 @@ pub enum Proof {
 
 /// Writes a backup of a data folder into a file that does not exist yet. Until it is complete, on disk and proven, if that is
 /// wanted, its name ends with `.partial`: one that fails the proof must not stand for a good one.
-pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Progress) -> Result<Made> {
+pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Progress) -> Result<WrittenBackup> {
     let failed = |err: &dyn std::fmt::Display| Error::failed(format!("can't write the backup {}: {err}", path.display()));
     if path.exists() {
         return Err(failed(&"the file exists"));
@@ -145,7 +145,7 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
             db::hand_over(&partial, data).map_err(|err| failed(&err))?;
         }
         fs::rename(&partial, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|err| failed(&err))?;
-        Ok(Made { path: path.to_owned(), bytes: file.metadata().map_err(|err| failed(&err))?.len(), manifest })
+        Ok(WrittenBackup { path: path.to_owned(), bytes: file.metadata().map_err(|err| failed(&err))?.len(), manifest })
     });
     if written.is_err() {
         _ = fs::remove_file(&partial);
@@ -167,7 +167,7 @@ pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Pr
     file.seek(SeekFrom::Start(0)).map_err(Error::internal)?;
     let parts: Vec<Content<Box<dyn ReadSeek>>> =
         vec![Content { name: db::FILE, from: Box::new(file) }, Content { name: db::KEY, from: Box::new(Cursor::new(key)) }];
-    archive::write(Manifest::new(Kind::Backup, version, now, tables), parts, to, progress)
+    archive::write(Manifest::new(Scope::Backup, version, now, tables), parts, to, progress)
 }
 
 trait ReadSeek: Read + Seek {}

@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    archive::{self, Destination, Kind, Manifest, Progress},
+    archive::{self, Destination, Manifest, Progress, Scope},
     db::{self, snapshot},
     error::{Error, Result},
     time::Time,
@@ -45,7 +45,7 @@ pub fn restore(from: impl Read, folder: &Path, now: Time, progress: Progress) ->
     }
     fs::DirBuilder::new().mode(0o700).create(&staging).map_err(failed)?;
     let begun = unpack(from, &staging, progress)
-        .and_then(|manifest| Ok((manifest, db::lock_files(folder)?, db::Moving::begin(folder, now).map_err(failed)?)))
+        .and_then(|manifest| Ok((manifest, db::lock_files(folder)?, db::FileReplacement::begin(folder, now).map_err(failed)?)))
         .inspect_err(|_| _ = fs::remove_dir_all(&staging));
     let (manifest, _files, moving) = begun?;
     let former = moving.keep_former().map_err(failed)?;
@@ -83,7 +83,7 @@ struct Staging<'a> {
 
 impl Destination for Staging<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
-        manifest.require(Kind::Backup)?;
+        manifest.require(Scope::Backup)?;
         db::require_space(self.folder, manifest.bytes(), 0, "the unpacked backup")
     }
 

@@ -44,7 +44,7 @@ pub struct Archive {
 pub struct Day {
     /// As in `2020-01-01`, without the dashes.
     pub date: u32,
-    /// What the caller knows the folder by.
+    /// The caller's name for the folder.
     pub folder: u32,
     entry: Entry,
 }

@@ -15,13 +15,13 @@ use crate::domain::transfer::lists::list;
 /// The deepest that items of a list are indented: Slack has nine levels.
 const INDENT: usize = 8;
 
-/// What blocks say, a line for each. `None` for blocks in a form that Slack doesn't document.
+/// The text of blocks, a line for each. `None` for blocks in a form that Slack doesn't document.
 pub fn markup(blocks: &RawValue) -> Option<String> {
     let Blocks(blocks) = serde_json::from_str(blocks.get()).ok()?;
     Some(lines(blocks.iter().map(Block::lines)))
 }
 
-/// What an attachment's fields say, a line for each. `None` for fields in a form that Slack doesn't document.
+/// The text of an attachment's fields, a line for each. `None` for fields in a form that Slack doesn't document.
 pub fn fields(fields: &RawValue) -> Option<String> {
     let Fields(fields) = serde_json::from_str(fields.get()).ok()?;
     Some(lines(fields.into_iter().map(|field| match (field.title.text(), field.value.text()) {
@@ -107,14 +107,14 @@ impl Piece {
 struct Element {
     r#type: String,
     text: Either<IgnoredAny>,
-    /// Of a text an object; of a list whether its items are numbered.
+    /// A text's object, or a list's kind: whether its items are numbered.
     style: Either<Style>,
     #[serde(deserialize_with = "list::<_, _, 10_000>")]
     elements: Vec<Piece>,
     url: Option<String>,
     user_id: Option<String>,
     channel_id: Option<String>,
-    /// Of an emoji.
+    /// The name of an emoji.
     name: Option<String>,
     skin_tone: Option<u8>,
     /// Whom of the channel a mention is of.
@@ -208,7 +208,7 @@ fn styled(text: String, style: &Either<Style>) -> String {
     signs.into_iter().filter(|(is_set, _)| *is_set).fold(text, |text, (_, sign)| format!("{sign}{text}{sign}"))
 }
 
-/// What some fields have as a text, and others as an object.
+/// A text that some fields have plain, and others in an object.
 #[derive(Default)]
 enum Either<T> {
     #[default]

@@ -24,9 +24,9 @@ const PIN: usize = 100;
 /// People whose names a direct message has: Slack has at most nine in one.
 const NAMED: usize = 50;
 
-/// What a list of channels is of.
+/// The kind of a list's channels.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChannelKind {
     Public,
     Private,
     /// Between two or several people.
@@ -34,30 +34,39 @@ pub enum Kind {
 }
 
 /// The lists of an export.
-pub const LISTS: [(&str, Kind); 4] =
-    [("channels.json", Kind::Public), ("groups.json", Kind::Private), ("dms.json", Kind::Direct), ("mpims.json", Kind::Direct)];
+pub const LISTS: [(&str, ChannelKind); 4] = [
+    ("channels.json", ChannelKind::Public),
+    ("groups.json", ChannelKind::Private),
+    ("dms.json", ChannelKind::Direct),
+    ("mpims.json", ChannelKind::Direct),
+];
 
 /// A channel that is imported.
-pub struct Room {
+pub struct ImportedChannel {
     pub id: ChannelId,
     pub name: String,
-    pub kind: Kind,
+    pub kind: ChannelKind,
     /// When messages were pinned, by their `ts`.
     pub pins: HashMap<String, Time>,
-    /// Those of [`People`] who are in it.
+    /// The members, as positions in [`People`].
     members: Vec<u32>,
     created_at: Time,
     /// The newest message, which its members have read: what was said in Slack is not news.
     pub last: Option<MessageId>,
 }
 
-impl Room {
-    pub fn new(from: &format::Channel, kind: Kind, organisation: OrganisationId, people: &mut People) -> Result<Room> {
+impl ImportedChannel {
+    pub fn new(
+        from: &format::SlackChannel,
+        kind: ChannelKind,
+        organisation: OrganisationId,
+        people: &mut People,
+    ) -> Result<ImportedChannel> {
         let created_at = seconds(from.created);
         let members: Vec<u32> = people.members(&from.members).collect::<BTreeSet<_>>().into_iter().collect();
         let name = line(&from.name, Name::RULE.max);
         let name = match kind {
-            Kind::Direct => {
+            ChannelKind::Direct => {
                 let names: BTreeSet<_> = members.iter().map(|member| people.at(*member).name.as_str()).take(NAMED).collect();
                 line(&names.into_iter().collect::<Vec<_>>().join(", "), Description::RULE.max)
             }
@@ -70,15 +79,15 @@ impl Room {
         people.held.take(ROOM + names + pins + members.len() * size_of::<u32>())?;
         let pins = from.pins.iter().map(|pin| (pin.id.clone(), seconds(pin.created))).collect();
         let id = ChannelId(ids::of(organisation, "channel", &from.id, created_at));
-        Ok(Room { id, name, kind, pins, members, created_at, last: None })
+        Ok(ImportedChannel { id, name, kind, pins, members, created_at, last: None })
     }
 
     /// The record. A channel belongs to who made it, or to the organisation's owner.
-    pub fn record(&self, from: &format::Channel, people: &People, owner: UserId) -> Channel {
+    pub fn record(&self, from: &format::SlackChannel, people: &People, owner: UserId) -> Channel {
         let creator = from.creator.as_deref().and_then(|user| people.get(user));
         let participants = match self.kind {
             // Everybody of a direct message that can be opened again.
-            Kind::Direct
+            ChannelKind::Direct
                 if (2..=OTHERS_MAX + 1).contains(&self.members.len())
                     && self.members.len() == from.members.iter().collect::<BTreeSet<_>>().len() =>
             {
@@ -91,9 +100,9 @@ impl Room {
             name: self.name.clone(),
             description: from.purpose.value.chars().take(Description::RULE.max).collect(),
             topic: from.topic.value.chars().take(Topic::RULE.max).collect(),
-            is_private: self.kind != Kind::Public,
-            is_default: from.is_general && self.kind == Kind::Public && !from.is_archived,
-            is_dm: self.kind == Kind::Direct,
+            is_private: self.kind != ChannelKind::Public,
+            is_default: from.is_general && self.kind == ChannelKind::Public && !from.is_archived,
+            is_dm: self.kind == ChannelKind::Direct,
             owner: creator.filter(|creator| creator.is_member).map_or(owner, |creator| creator.id),
             created_by: creator.map_or(owner, |creator| creator.id),
             created_at: self.created_at,

@@ -36,7 +36,7 @@ pub struct Profile {
 /// A channel of any of the four lists.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct Channel {
+pub struct SlackChannel {
     pub id: String,
     pub name: String,
     /// Seconds.
@@ -94,7 +94,7 @@ pub struct Message {
     pub blocks: Option<Box<RawValue>>,
     #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub files: Vec<File>,
-    /// Of older exports.
+    /// The field's name in older exports.
     pub file: Option<File>,
 }
 

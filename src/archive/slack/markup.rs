@@ -4,14 +4,14 @@ use emojis::SkinTone;
 
 use crate::domain::text;
 
-/// Who or what is mentioned, by Slack's identifier.
+/// A mentioned person, channel or group, by Slack's identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mentioned {
     User(String),
     Everybody,
 }
 
-/// What the names of a text's identifiers are.
+/// The names for a text's identifiers.
 pub trait Names {
     fn user(&self, id: &str) -> Option<String>;
     fn channel(&self, id: &str) -> Option<String>;

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{
     blocks,
-    channels::Room,
+    channels::ImportedChannel,
     format::{Attachment, File, Message, seconds, time},
     markup::{self, Mentioned, Names},
     people::{People, line},
@@ -15,7 +15,7 @@ use crate::{
     archive::transfer::{Batches, RECORD},
     domain::{
         messages::{
-            mentions::{self, Kind, Mention},
+            mentions::{self, Mention, MentionKind},
             posting::Content,
         },
         text::Ruled,
@@ -36,21 +36,21 @@ const REACTIONS_MAX: usize = 20_000;
 /// Slack's kinds of messages that somebody wrote. All others tell of a change.
 const WRITTEN: [&str; 8] =
     ["", "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment", "slackbot_response", "document_comment"];
-/// What stands for a deleted post with replies.
+/// The text in place of a deleted post with replies.
 const TOMBSTONE: &str = "tombstone";
 
-/// What the messages of an export refer to, and what it learns from them.
+/// The records that the messages of an export refer to, and those that are found in them.
 pub struct Translator<'a, 'b> {
     pub organisation: OrganisationId,
     pub people: &'a mut People,
-    pub rooms: &'a [Room],
+    pub rooms: &'a [ImportedChannel],
     /// Rooms by their name or identifier in Slack.
     pub folders: &'a HashMap<String, u32>,
     /// Takes the people that messages name, before these themselves.
     pub batches: &'a mut Batches<'b>,
 }
 
-/// Who a message is shown to be from.
+/// The shown author of a message.
 struct From {
     author: Option<UserId>,
     name: String,
@@ -58,7 +58,7 @@ struct From {
 
 impl Translator<'_, '_> {
     /// Translates a message. `None` for one that is left out.
-    pub fn translate(&mut self, room: &Room, from: &Message, at: Time) -> Result<Option<records::Message>> {
+    pub fn translate(&mut self, room: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
         let subtype = from.subtype.as_deref().unwrap_or_default();
         let is_deleted = subtype == TOMBSTONE;
         if from.r#type != "message" || from.hidden || !(is_deleted || WRITTEN.contains(&subtype)) {
@@ -104,7 +104,7 @@ impl Translator<'_, '_> {
     }
 
     /// The post that a message replies to, if its time is one. The import knows whether the post is there.
-    fn thread(&self, room: &Room, from: &Message) -> Option<MessageId> {
+    fn thread(&self, room: &ImportedChannel, from: &Message) -> Option<MessageId> {
         let ts = from.thread_ts.as_deref().filter(|ts| *ts != from.ts)?;
         Some(room.message(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
     }
@@ -112,11 +112,11 @@ impl Translator<'_, '_> {
     /// A person, or a program whose name is a label.
     fn author(&mut self, from: &Message) -> Result<From> {
         let user = from.user.as_deref().unwrap_or_default();
-        let is_bot = self.people.get(user).is_some_and(|somebody| somebody.is_bot);
+        let is_bot = self.people.get(user).is_some_and(|person| person.is_bot);
         let is_program = from.subtype.as_deref() == Some("bot_message") || user.is_empty();
         if is_program || (from.bot_id.is_some() && (is_bot || self.people.get(user).is_none())) {
             let profile = from.bot_profile.as_ref().map(|profile| profile.name.as_str());
-            let own = self.people.get(user).map(|somebody| somebody.name.as_str());
+            let own = self.people.get(user).map(|person| person.name.as_str());
             let name = [from.username.as_deref(), profile, own]
                 .into_iter()
                 .flatten()
@@ -124,13 +124,13 @@ impl Translator<'_, '_> {
                 .find(|name| !name.is_empty());
             return Ok(From { author: None, name: name.unwrap_or_else(|| "bot".into()) });
         }
-        let author = self.somebody(user, from.username.as_deref().unwrap_or(user))?;
-        let name = self.people.get(user).map_or_else(String::new, |somebody| somebody.name.clone());
+        let author = self.person(user, from.username.as_deref().unwrap_or(user))?;
+        let name = self.people.get(user).map_or_else(String::new, |person| person.name.clone());
         Ok(From { author: Some(author), name })
     }
 
     /// A person who may not be in the list of people.
-    fn somebody(&mut self, user: &str, name: &str) -> Result<UserId> {
+    fn person(&mut self, user: &str, name: &str) -> Result<UserId> {
         if let Some(known) = self.people.get(user) {
             return Ok(known.id);
         }
@@ -150,7 +150,7 @@ impl Translator<'_, '_> {
                     self.leave_out(format!("reactions to one message past {REACTIONS_MAX}"));
                     return Ok(reactions);
                 }
-                let person = self.somebody(user, user)?;
+                let person = self.person(user, user)?;
                 reactions.push(Reaction { emoji: emoji.clone(), person, created_at: at });
             }
         }
@@ -158,7 +158,7 @@ impl Translator<'_, '_> {
     }
 
     /// The text with what is attached to it, a line for each.
-    fn content(&mut self, room: &Room, from: &Message) -> (String, Vec<Mention>) {
+    fn content(&mut self, room: &ImportedChannel, from: &Message) -> (String, Vec<Mention>) {
         let text = markup::convert(from.text.as_deref().unwrap_or_default(), self);
         let blocks = self.blocks(from.blocks.as_deref());
         let (text, mentioned) = said_once(text, blocks);
@@ -181,7 +181,7 @@ impl Translator<'_, '_> {
         (content, self.mentions(room, mentioned))
     }
 
-    /// What blocks say, with those whom they mention.
+    /// The text of blocks, with those whom they mention.
     fn blocks(&mut self, blocks: Option<&RawValue>) -> (String, Vec<Mentioned>) {
         let Some(blocks) = blocks else { return Default::default() };
         let Some(markup) = blocks::markup(blocks) else {
@@ -208,18 +208,18 @@ impl Translator<'_, '_> {
         pretext.into_iter().chain(author).chain(fallback).chain(said).collect()
     }
 
-    fn mentions(&self, room: &Room, mentioned: Vec<Mentioned>) -> Vec<Mention> {
+    fn mentions(&self, room: &ImportedChannel, mentioned: Vec<Mentioned>) -> Vec<Mention> {
         let mut found: Vec<Mention> = Vec::new();
         for mentioned in mentioned {
             if found.len() == mentions::MOST {
                 break;
             }
             let mention = match mentioned {
-                Mentioned::Everybody => Some(Mention { id: room.id.0, kind: Kind::Channel, username: "channel".into() }),
-                Mentioned::User(user) => self.people.get(&user).map(|somebody| Mention {
-                    id: somebody.id.0,
-                    kind: Kind::User,
-                    username: somebody.name.clone(),
+                Mentioned::Everybody => Some(Mention { id: room.id.0, kind: MentionKind::Channel, username: "channel".into() }),
+                Mentioned::User(user) => self.people.get(&user).map(|person| Mention {
+                    id: person.id.0,
+                    kind: MentionKind::User,
+                    username: person.name.clone(),
                 }),
             };
             found.extend(mention.filter(|mention| !found.iter().any(|other| other.id == mention.id)));
@@ -230,7 +230,7 @@ impl Translator<'_, '_> {
 
 impl Names for Translator<'_, '_> {
     fn user(&self, id: &str) -> Option<String> {
-        self.people.get(id).map(|somebody| somebody.name.clone())
+        self.people.get(id).map(|person| person.name.clone())
     }
 
     fn channel(&self, id: &str) -> Option<String> {

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use self::{
     archive::{Archive, Day, Other},
-    channels::{Kind, LISTS, Room},
+    channels::{ChannelKind, ImportedChannel, LISTS},
     format::{Stamp, seconds, time},
     messages::Translator,
     people::People,
@@ -68,7 +68,7 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
     let source = fingerprint(&mut file).map_err(failed)?;
     let mut archive = Archive::open(file, &lists().collect::<Vec<_>>())?;
     db::require_space(data, archive.bytes, SPACE_KEPT, "the unpacked export")?;
-    let overview = Overview::read(&mut archive, &target)?;
+    let overview = ChannelSummary::read(&mut archive, &target)?;
     let organisation = match &target {
         Target::New { .. } => ids::organisation(&source, overview.began),
         Target::Existing { id, .. } => *id,
@@ -113,8 +113,8 @@ fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, is_known:
     }
 }
 
-/// What the lists at the top of an export are looked through for, before they are imported.
-struct Overview {
+/// The facts that the lists at the top of an export are read for, before they are imported.
+struct ChannelSummary {
     /// The name of the list of people.
     people: &'static str,
     /// The owner of the organisation, if the export has them.
@@ -123,8 +123,8 @@ struct Overview {
     began: Time,
 }
 
-impl Overview {
-    fn read(archive: &mut Archive, target: &Target) -> Result<Overview> {
+impl ChannelSummary {
+    fn read(archive: &mut Archive, target: &Target) -> Result<ChannelSummary> {
         let wanted = match target {
             Target::New { owner, .. } => owner.as_deref(),
             Target::Existing { owner, .. } => Some(owner.as_str()),
@@ -152,12 +152,12 @@ impl Overview {
         })?;
         let mut began: Option<i64> = None;
         for (list, _) in LISTS {
-            archive.each(list, &mut |channel: format::Channel| {
+            archive.each(list, &mut |channel: format::SlackChannel| {
                 began = Some(began.map_or(channel.created, |began| began.min(channel.created)));
                 Ok(())
             })?;
         }
-        Ok(Overview { people, owner, began: seconds(began.unwrap_or_default()) })
+        Ok(ChannelSummary { people, owner, began: seconds(began.unwrap_or_default()) })
     }
 }
 
@@ -165,7 +165,7 @@ impl Overview {
 struct Export<'a> {
     organisation: OrganisationId,
     people: People,
-    rooms: Vec<Room>,
+    rooms: Vec<ImportedChannel>,
     /// Rooms by the name of their folder, which is the channel's name or identifier.
     folders: HashMap<String, u32>,
     batches: Batches<'a>,
@@ -189,7 +189,7 @@ impl Export<'_> {
     }
 
     /// Imports the owner and the organisation. Returns the owner.
-    fn owner(&mut self, target: Target, overview: &Overview) -> Result<UserId> {
+    fn owner(&mut self, target: Target, overview: &ChannelSummary) -> Result<UserId> {
         let (name, wanted) = match target {
             Target::New { name, owner } => (Some(name), owner),
             Target::Existing { owner, .. } => (None, Some(owner)),
@@ -229,13 +229,13 @@ impl Export<'_> {
         member.map_or(Ok(()), |member| self.push(Record::Member(member)))
     }
 
-    fn channel(&mut self, channel: &format::Channel, kind: Kind, owner: UserId) -> Result<()> {
+    fn channel(&mut self, channel: &format::SlackChannel, kind: ChannelKind, owner: UserId) -> Result<()> {
         if let Some(creator) = channel.creator.as_deref().filter(|user| !user.is_empty() && self.people.get(user).is_none()) {
             let person = self.people.unknown(creator, creator)?;
             self.push(Record::Person(person))?;
         }
-        let room = Room::new(channel, kind, self.organisation, &mut self.people)?;
-        if kind != Kind::Public && !room.has_members() {
+        let room = ImportedChannel::new(channel, kind, self.organisation, &mut self.people)?;
+        if kind != ChannelKind::Public && !room.has_members() {
             self.leave_out("members of private channels: none of them has an address, so nobody sees the channel");
         }
         self.push(Record::Channel(room.record(channel, &self.people, owner)))?;

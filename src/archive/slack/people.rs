@@ -16,10 +16,10 @@ use crate::{
 };
 
 /// Bytes that somebody takes besides the identifier in Slack: here, and among the accounts of the import.
-const SOMEBODY: usize = 300;
+const PERSON: usize = 300;
 
-/// Somebody of the export.
-pub struct Somebody {
+/// A person of the export.
+pub struct ImportedPerson {
     pub id: UserId,
     /// The name in channels.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct People {
     organisation: OrganisationId,
     /// When all accounts are said to have begun: Slack doesn't tell.
     pub began: Time,
-    all: Vec<Somebody>,
+    all: Vec<ImportedPerson>,
     /// Indices of people by their identifiers in Slack.
     known: HashMap<String, u32>,
     pub held: Held,
@@ -43,12 +43,12 @@ impl People {
         People { organisation, began, all: Vec::new(), known: HashMap::new(), held: Held::new() }
     }
 
-    pub fn get(&self, user: &str) -> Option<&Somebody> {
+    pub fn get(&self, user: &str) -> Option<&ImportedPerson> {
         self.known.get(user).map(|index| self.at(*index))
     }
 
-    /// Somebody whom [`members`](Self::members) has told.
-    pub fn at(&self, index: u32) -> &Somebody {
+    /// A person whom [`members`](Self::members) has returned.
+    pub fn at(&self, index: u32) -> &ImportedPerson {
         &self.all[index as usize]
     }
 
@@ -58,14 +58,14 @@ impl People {
     }
 
     /// Holds somebody, or what the list says of them anew.
-    fn hold(&mut self, user: &str, somebody: Somebody) -> Result<()> {
+    fn hold(&mut self, user: &str, person: ImportedPerson) -> Result<()> {
         if let Some(index) = self.known.get(user) {
-            self.all[*index as usize] = somebody;
+            self.all[*index as usize] = person;
             return Ok(());
         }
-        self.held.take(SOMEBODY + user.len())?;
+        self.held.take(PERSON + user.len())?;
         self.known.insert(user.to_owned(), self.all.len() as u32);
-        self.all.push(somebody);
+        self.all.push(person);
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl People {
         };
         let mut person = self.person(&user.id, email.as_deref(), &user.name);
         (person.first_name, person.last_name) = (line(first, PersonName::RULE.max), line(last, PersonName::RULE.max));
-        let somebody = Somebody {
+        let imported = ImportedPerson {
             id: person.id,
             name: person.username.clone(),
             is_member: email.is_some() && !user.deleted,
@@ -93,7 +93,7 @@ impl People {
         };
         let status = if user.deleted { MemberStatus::Deactivated } else { MemberStatus::Active };
         let member = email.is_some().then(|| self.member(person.id, role, status));
-        self.hold(&user.id, somebody)?;
+        self.hold(&user.id, imported)?;
         Ok((person, member))
     }
 
@@ -110,8 +110,8 @@ impl People {
     /// The record of somebody whom the list of people doesn't have, with the name that is known.
     pub fn unknown(&mut self, user: &str, name: &str) -> Result<Person> {
         let person = self.person(user, None, name);
-        let somebody = Somebody { id: person.id, name: person.username.clone(), is_member: false, is_bot: false };
-        self.hold(user, somebody)?;
+        let imported = ImportedPerson { id: person.id, name: person.username.clone(), is_member: false, is_bot: false };
+        self.hold(user, imported)?;
         Ok(person)
     }
 

@@ -16,7 +16,7 @@ use super::*;
 use crate::{
     connections::watch::Watch,
     id::UserId,
-    limits::admission::{self, Admission, Slots},
+    limits::admission::{self, Admission, ConnectionSlots},
     net::socket,
     push::embedded::upgrade::Upgrade,
 };
@@ -34,7 +34,7 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /// The server's side of a connection, as the tests see it.
 struct Served {
-    slots: Arc<Slots>,
+    slots: Arc<ConnectionSlots>,
     /// Held once by the connection, and once more while it has buffers.
     slot: Weak<Slot>,
     stop: watch::Sender<bool>,
@@ -50,7 +50,7 @@ impl Served {
 }
 
 /// A client of a server, and the server's slots.
-fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Slots>) {
+fn client(deadlines: Deadlines) -> (DuplexStream, Arc<ConnectionSlots>) {
     let (stream, served) = serve(deadlines, false);
     let slots = served.slots.clone();
     tokio::spawn(async move {
@@ -67,12 +67,12 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
 
 /// Serves a client as of [`serve_in`], with as many slots as there may be.
 fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
-    serve_in(Slots::new(1000, &[]), stream, deadlines, is_reserve)
+    serve_in(ConnectionSlots::new(1000, &[]), stream, deadlines, is_reserve)
 }
 
 /// Serves a client: answers `/` with "done", `/user` with "done" to a user, `/slow` after a while, `/take` after the body,
 /// `/long` with 100,000 bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
-fn serve_in(slots: Arc<Slots>, stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
+fn serve_in(slots: Arc<ConnectionSlots>, stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
     let user = UserId::new();
     let of_user = make(move |req| async move {
         admission::hold(&req, user);

@@ -10,33 +10,33 @@ use crate::{
             self, User, codes,
             one_time_tokens::{self, Purpose},
         },
-        outbox::{self, Claimed},
+        mail_queue::{self, Claimed},
     },
     error::Result,
-    mail::{self, Blank, Kind, Mail},
+    mail::{self, Blank, Mail, MailKind},
 };
 
 /// The time between two mails to the owner of an account that somebody guesses at.
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// What the keys in `meta` begin with that say when the owner of an account was told of guesses; the account's id follows.
+/// The prefix of the keys in `meta` that say when the owner of an account was mailed about guesses; the account's id follows.
 const TOLD: &str = "guessed ";
 
-/// Leases the mail that has been due longest, as [`outbox::claim`] does, and writes it if it is blank. None if there is none, or
+/// Leases the mail that has been due longest, as [`mail_queue::claim`] does, and writes it if it is blank. None if there is none, or
 /// nobody to send it to.
 pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
-    let Some(claimed) = outbox::claim(tx)? else { return Ok(None) };
+    let Some(claimed) = mail_queue::claim(tx)? else { return Ok(None) };
     let Some(blank) = claimed.mail.blank.clone() else { return Ok(Some(claimed)) };
     // A disabled account is treated like an unknown address.
     let user = accounts::find_by_email(tx, &claimed.mail.to)?.filter(|user| user.is_active);
     let Some(mail) = user.map_or(Ok(None), |user| write(tx, &user, claimed.mail.kind, blank))? else {
-        outbox::sent(tx, claimed.id)?;
+        mail_queue::sent(tx, claimed.id)?;
         return Ok(None);
     };
-    outbox::rewrite(tx, claimed.id, &mail)?;
+    mail_queue::rewrite(tx, claimed.id, &mail)?;
     Ok(Some(Claimed { mail, ..claimed }))
 }
 
-fn write(tx: &mut Tx, user: &User, kind: Kind, blank: Blank) -> Result<Option<Mail>> {
+fn write(tx: &mut Tx, user: &User, kind: MailKind, blank: Blank) -> Result<Option<Mail>> {
     let to = &user.email;
     Ok(match (blank, kind) {
         (Blank::Guesses { networks }, _) => {
@@ -55,11 +55,11 @@ fn write(tx: &mut Tx, user: &User, kind: Kind, blank: Blank) -> Result<Option<Ma
                 None => mail::magic_link_without_code(tx.site(), to, &token),
             })
         }
-        (Blank::Link, Kind::PasswordReset) => {
+        (Blank::Link, MailKind::PasswordReset) => {
             let token = link(tx, user, Purpose::PasswordReset, tx.site().reset_lifetime)?;
             Some(mail::password_reset(tx.site(), to, &token))
         }
-        (Blank::Link, Kind::Verification) => {
+        (Blank::Link, MailKind::Verification) => {
             let token = link(tx, user, Purpose::EmailVerification, tx.site().verification_lifetime)?;
             Some(mail::verification(tx.site(), to, &token))
         }

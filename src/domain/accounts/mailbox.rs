@@ -15,11 +15,11 @@ use crate::{
             proof::{Proof, prove, set_verified},
             sessions,
         },
-        outbox,
+        mail_queue,
     },
     error::{Code, Error, Result},
     id::UserId,
-    mail::{self, Blank, Kind},
+    mail::{self, Blank, MailKind},
 };
 
 /// Mails a link to the account of an address in the form of [`crate::domain::text::known_email_address`]. Anybody may ask. 422 if
@@ -46,7 +46,7 @@ pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
 /// Anybody may ask.
 pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
     let request = codes::make_request(tx)?;
-    queue_blank(tx, Kind::MagicLink, email, Blank::LinkAndCode { request: request.clone() })?;
+    queue_blank(tx, MailKind::MagicLink, email, Blank::LinkAndCode { request: request.clone() })?;
     Ok(request)
 }
 
@@ -54,25 +54,25 @@ pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
 /// token without a mail that replaces it.
 pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     let kind = match purpose {
-        Purpose::MagicLink => Kind::MagicLink,
-        Purpose::PasswordReset => Kind::PasswordReset,
-        Purpose::EmailVerification => Kind::Verification,
+        Purpose::MagicLink => MailKind::MagicLink,
+        Purpose::PasswordReset => MailKind::PasswordReset,
+        Purpose::EmailVerification => MailKind::Verification,
     };
     queue_blank(tx, kind, email, Blank::Link)
 }
 
-fn queue_blank(tx: &mut Tx, kind: Kind, email: &str, blank: Blank) -> Result<()> {
-    if !outbox::within_quota(tx, email, kind)? {
-        outbox::log_dropped(kind);
+fn queue_blank(tx: &mut Tx, kind: MailKind, email: &str, blank: Blank) -> Result<()> {
+    if !mail_queue::within_quota(tx, email, kind)? {
+        mail_queue::log_dropped(kind);
         return ask_in_vain(tx);
     }
-    outbox::insert(tx, &mail::blank(kind, email, blank))
+    mail_queue::insert(tx, &mail::blank(kind, email, blank))
 }
 
 /// Tells the owner of an address's account, if there is one, that its password is being guessed at from about so many networks.
 /// At most one such mail a day is sent.
-pub fn tell_of_guesses(tx: &mut Tx, email: &str, networks: u32) -> Result<()> {
-    outbox::insert(tx, &mail::blank(Kind::Notice, email, Blank::Guesses { networks }))
+pub fn mail_about_guesses(tx: &mut Tx, email: &str, networks: u32) -> Result<()> {
+    mail_queue::insert(tx, &mail::blank(MailKind::Notice, email, Blank::Guesses { networks }))
 }
 
 /// Makes a request that mails nothing write to disk all the same: a missing fsync would tell of the limit.

@@ -1,4 +1,4 @@
-//! What the members of an organisation are found by, which stands beside each membership.
+//! The searchable names of an organisation's members, which stand beside each membership.
 
 use crate::{
     db::Tx,
@@ -10,7 +10,7 @@ use crate::{
     id::UserId,
 };
 
-/// What stands before each name. No name contains it.
+/// The separator before each name. No name contains it.
 pub const BEGINNING: char = '\n';
 
 /// Each word of the full name, the username and the address, and each part of these. Folded.

@@ -1,7 +1,7 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
 //! Below: registration, passwords, sessions, known devices, identities of other issuers, profiles, proofs of the mailbox,
-//! mailed links, their one-time tokens and codes, and the command line's operations. Uses access, chores, the log, the outbox, page and
+//! mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the log, mail_queue, page and
 //! text.
 
 pub mod administration;
@@ -217,11 +217,11 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
     unreachable!("the candidates do not end")
 }
 
-/// What the addresses of erased people end with. Nobody registers one.
+/// The ending of erased people's addresses. Nobody registers one.
 pub const ERASED: &str = "@deleted.invalid";
-/// What an author of messages, and a side of direct messages, is called after they were erased.
+/// The name of an erased person, as author and in direct messages.
 pub const ERASED_PERSON: &str = "Deleted user";
-/// What the usernames of erased people begin with, in lower case. Nobody chooses one.
+/// The beginning of erased people's usernames, in lower case. Nobody chooses one.
 pub const ERASED_NAME: &str = "deleted-";
 
 /// The slug that clients show where there is no current organisation. No organisation has it.

@@ -42,7 +42,7 @@ impl FromSql for Purpose {
     }
 }
 
-/// What has become of a link, whatever it is for.
+/// The state of a link, whatever its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Open,

@@ -5,7 +5,7 @@ use crate::{
     domain::{
         access::Caller,
         accounts::{self, User, one_time_tokens, sessions},
-        outbox,
+        mail_queue,
     },
     error::{Code, Error, Result},
     id::{SessionId, UserId},
@@ -28,7 +28,7 @@ pub fn set(tx: &mut Tx, user: &User, hash: &str, keep: Option<SessionId>) -> Res
     ))?;
     one_time_tokens::void_entrances(tx, user.id)?;
     sessions::end_others(tx, user.id, keep)?;
-    outbox::queue(tx, mail::password_changed(&user.email))
+    mail_queue::add(tx, mail::password_changed(&user.email))
 }
 
 /// Replaces a password's hash by one with the current parameters. Does nothing if the password has changed meanwhile. The marks

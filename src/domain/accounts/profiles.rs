@@ -8,7 +8,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         accounts::{self, PersonName, User, member_names},
-        chores::{self, Chore, Cursor},
+        deferred_work::{self, Cursor, DeferredWork},
         log::events,
         text::{self, Rule},
     },
@@ -78,12 +78,12 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     Ok(user)
 }
 
-/// Leaves a chore ([`chores`]) that tells all organisations of the user what the user shows. The jobs do it in slices, and
+/// Defers work ([`deferred_work`]) that tells all organisations of the user what the user shows. The jobs do it in slices, and
 /// each slice tells the state at its time.
 pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.then(Effect::ProfileChanged);
-    tell_own(tx, user)?;
-    chores::leave(tx, Chore::Profile { user }, Some(Cursor::new()))
+    emit_own(tx, user)?;
+    deferred_work::defer(tx, DeferredWork::Profile { user }, Some(Cursor::new()))
 }
 
 /// Sets the organisation that the caller's clients open with. 404 if the caller is not a member of it.
@@ -97,7 +97,7 @@ pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: Organisati
 pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
     let sql = "update users set current_org = ?2 where id = ?1 and current_org is not ?2";
     if tx.prepare_cached(sql)?.execute((user, organisation))? > 0 {
-        tell_own(tx, user)?;
+        emit_own(tx, user)?;
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: Organis
 pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
     let sql = "update users set current_org = null where id = ?1 and current_org = ?2";
     if tx.prepare_cached(sql)?.execute((user, organisation))? > 0 {
-        tell_own(tx, user)?;
+        emit_own(tx, user)?;
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ pub fn set_onboarded(tx: &mut Tx, caller: Caller, is_onboarded: bool) -> Result<
         is_onboarded,
         tx.now(),
     ))?;
-    tell_own(tx, caller.user)
+    emit_own(tx, caller.user)
 }
 
 /// An account after a change, as its owner sees it.
@@ -151,7 +151,7 @@ pub struct ProfileUpdate<'a> {
 }
 
 /// Tells the account's own devices what it is now.
-pub(super) fn tell_own(tx: &mut Tx, user: UserId) -> Result<()> {
+pub(super) fn emit_own(tx: &mut Tx, user: UserId) -> Result<()> {
     let user = accounts::get(tx, user)?;
     let data = ProfileUpdate {
         user_id: user.id,
@@ -167,5 +167,5 @@ pub(super) fn tell_own(tx: &mut Tx, user: UserId) -> Result<()> {
         current_org: user.current_org,
         current_organisation_slug: &user.current_organisation_slug,
     };
-    events::tell_account(tx, user.id, Kind::Profile, data)
+    events::emit_to_account(tx, user.id, Kind::Profile, data)
 }

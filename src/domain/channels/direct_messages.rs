@@ -12,7 +12,7 @@ use crate::{
             lists::{self, Described, Users},
             members, updates,
         },
-        chores::Cursor,
+        deferred_work::Cursor,
         rights::Rights,
     },
     error::{Code, Error, Result},
@@ -123,7 +123,7 @@ pub(in crate::domain) fn rename(tx: &mut Tx, user: UserId, after: &[u8]) -> Resu
             .execute((id, user))?;
         if name(tx, *id)? || renamed > 0 {
             let body = members::body_about(tx, *id, "renamed", user)?;
-            updates::tell_all(tx, *id, &body)?;
+            updates::emit_to_all(tx, *id, &body)?;
         }
     }
     Ok(found.last().filter(|_| found.len() == SLICE).map(|last| last.0.as_bytes().to_vec()))

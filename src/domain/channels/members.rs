@@ -11,10 +11,9 @@ use crate::{
         access::{self, Caller, ENTITLED},
         accounts,
         channels::{
-            heirs,
             marks::END,
             record::{self, Channel, Visible},
-            updates,
+            succession, updates,
         },
         log::revocations,
         page::Page,
@@ -172,7 +171,7 @@ fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user:
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
         .query_row((channel, user), |row| row.get(0))?;
     count(tx, channel, -1)?;
-    let is_passed_on = heirs::pass_on(tx, channel, user)?;
+    let is_passed_on = succession::pass_on(tx, channel, user)?;
     record::archive_deserted(tx, channel)?;
     announce(tx, organisation, channel, "left", user)?;
     revocations::rights(tx, vec![user])?;
@@ -375,7 +374,7 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let body = body_about(tx, channel, action, user)?;
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
-        updates::tell(tx, channel, stream, user, &body)?;
+        updates::emit(tx, channel, stream, user, &body)?;
     }
     Ok(())
 }

@@ -1,18 +1,18 @@
 //! Channels: creating, changing, archiving and deleting them, within their quotas.
 //!
-//! The submodules hold the record of a channel, lists, members, heirs of ownership, direct messages, read marks, unread
+//! The submodules hold the record of a channel, lists, members, succession of ownership, direct messages, read marks, unread
 //! counts, stars and the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges
 //! deleted channels.
 
 pub mod administration;
 pub mod direct_messages;
-pub mod heirs;
 pub mod lists;
 pub mod marks;
 pub mod members;
 pub mod reading;
 pub mod record;
 pub mod stars;
+pub mod succession;
 pub mod updates;
 
 use crate::{

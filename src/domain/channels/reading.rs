@@ -56,7 +56,7 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
 /// Pushes a member's unread counts to their own devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
-    events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, notice.change(counts))
+    events::emit_to_member(tx, notice.organisation, user, Kind::Unread, channel, notice.change(counts))
 }
 
 /// A channel with a member's unread counts.

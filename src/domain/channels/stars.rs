@@ -26,7 +26,7 @@ pub fn set(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) ->
         return Ok(());
     }
     let data = StarChange { channels_id: channel, organisation_id: access.organisation, is_starred };
-    events::tell_member(tx, access.organisation, caller.user, Kind::Star, channel, data)
+    events::emit_to_member(tx, access.organisation, caller.user, Kind::Star, channel, data)
 }
 
 /// A channel that the receiver has starred, or taken the star off.

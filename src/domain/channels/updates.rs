@@ -80,11 +80,11 @@ pub type Body = Envelope<ChannelUpdate, Ids<ChannelIds>>;
 /// Logs a `channel_update` for the channel's stream and for the personal stream of each of its members.
 pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
-    tell_all(tx, id, &body)
+    emit_to_all(tx, id, &body)
 }
 
 /// Logs a `channel_update` for the streams of [`announce`].
-pub(super) fn tell_all(tx: &mut Tx, id: ChannelId, body: &Body) -> Result<()> {
+pub(super) fn emit_to_all(tx: &mut Tx, id: ChannelId, body: &Body) -> Result<()> {
     // The event has no actor: members get it unless they are the actor, and the actor's other devices need it, too.
     let new = events::New {
         kind: Kind::Channel,
@@ -100,7 +100,7 @@ pub(super) fn tell_all(tx: &mut Tx, id: ChannelId, body: &Body) -> Result<()> {
 }
 
 /// Logs a `channel_update` for one stream. `user` is the member whom it is about.
-pub(in crate::domain) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: UserId, body: &Body) -> Result<()> {
+pub(in crate::domain) fn emit(tx: &mut Tx, id: ChannelId, stream: Stream, user: UserId, body: &Body) -> Result<()> {
     let new =
         events::New { kind: Kind::Channel, stream, to_members: false, channel: Some(id), message: None, actor: Some(user), body };
     events::emit(tx, new)?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::{
     db::Tx,
     domain::{
-        bounded,
+        byte_budget,
         log::{
             cursors,
             envelope::{Ids, OrganisationIds, envelope},
@@ -114,7 +114,7 @@ fn assignments(recovery: Option<Recovery>) -> &'static str {
 }
 
 /// Logs a change in an organisation for all its members, guests included. `user` made the change or is its subject.
-pub fn tell_organisation(
+pub fn emit_to_organisation(
     tx: &mut Tx,
     organisation: OrganisationId,
     kind: Kind,
@@ -137,7 +137,7 @@ pub fn tell_organisation(
 }
 
 /// Logs an event about a channel for one member's own devices, on their personal stream.
-pub(in crate::domain) fn tell_member(
+pub(in crate::domain) fn emit_to_member(
     tx: &mut Tx,
     organisation: OrganisationId,
     user: UserId,
@@ -159,7 +159,7 @@ pub(in crate::domain) fn tell_member(
 }
 
 /// Logs a change of an account for the account's own devices.
-pub(in crate::domain) fn tell_account(tx: &mut Tx, user: UserId, kind: Kind, data: impl Serialize) -> Result<()> {
+pub(in crate::domain) fn emit_to_account(tx: &mut Tx, user: UserId, kind: Kind, data: impl Serialize) -> Result<()> {
     let new = New {
         kind,
         stream: Stream::Account(user),
@@ -210,7 +210,7 @@ pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> St
 /// Deletes up to `limit` rows older than `before`, raises the floor to the last of them, and returns how many. Rows in the
 /// backlog of a consumer stay, up to a million.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    let oldest: Vec<i64> = bounded::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
+    let oldest: Vec<i64> = byte_budget::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
     let floor: Option<i64> = tx
         .prepare_cached("select max(seq) from events where seq <= ?1 and created_at < ?2 and seq <= ?3")?
         .query_row((oldest.last(), before, cursors::prunable(tx)?), |row| row.get(0))?;

@@ -21,7 +21,7 @@ pub fn sessions(tx: &mut Tx, user: UserId, ended: Vec<SessionId>) -> Result<()> 
         return Ok(());
     }
     // Tell first: the revocation disconnects all of the user's clients of an external Centrifugo.
-    events::tell_account(tx, user, Kind::Session, SessionUpdate { action: "ended", session_ids: &ended })?;
+    events::emit_to_account(tx, user, Kind::Session, SessionUpdate { action: "ended", session_ids: &ended })?;
     events::revoke(tx, &[user])?;
     ended.into_iter().for_each(|session| tx.then(Effect::SessionEnded { user, session }));
     Ok(())

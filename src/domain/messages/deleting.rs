@@ -4,8 +4,8 @@ use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller},
-        bounded,
-        chores::{self, Chore, Cursor},
+        byte_budget,
+        deferred_work::{self, Cursor, DeferredWork},
         log::envelope::envelope,
         messages::{
             counters, events, indexing,
@@ -37,7 +37,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
     }
     erase(tx, message.n)?;
     let rest = slice(tx, message.n, &[])?;
-    chores::leave(tx, Chore::Message { n: message.n }, rest)?;
+    deferred_work::defer(tx, DeferredWork::Message { n: message.n }, rest)?;
     let is_counted_unread = uncount(tx, &message)?;
     announce(tx, id, is_counted_unread)
 }
@@ -70,7 +70,7 @@ pub fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
     let log = "select seq, octet_length(body) from events where message_n = ?1 and type <> '' and seq > ?2 order by seq limit ?3";
-    for seq in bounded::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
+    for seq in byte_budget::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
         tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
         last = seq;
     }
@@ -125,5 +125,5 @@ fn announce(tx: &mut Tx, id: MessageId, is_counted_unread: bool) -> Result<()> {
     participants::attach(tx, [&mut message])?;
     let counts = counters::find(tx, message.thread)?;
     let body = envelope(Kind::Deleted, message.is_reply, &message).with(counted(&message, counts, message.is_reply));
-    events::tell_deleted(tx, &message, is_counted_unread, &body)
+    events::emit_deleted(tx, &message, is_counted_unread, &body)
 }

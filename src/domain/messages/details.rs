@@ -1,4 +1,4 @@
-//! What messages are shown with besides their own rows: reactions, and the participants of threads.
+//! The details of messages besides their own rows: reactions, and the participants of threads.
 
 use rusqlite::Connection;
 

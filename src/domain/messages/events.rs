@@ -34,15 +34,15 @@ pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, is_new_participa
         let new = counted_publication(message, Kind::Message, Stream::Thread(message.thread), message);
         let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, is_new_participant, seqs))?;
         let body = envelope(Kind::ReplyCount, true, message).with(counted(message, counts, false));
-        tell_and_count(tx, message, Kind::ReplyCount, &body)?;
+        emit_and_count(tx, message, Kind::ReplyCount, &body)?;
     } else {
-        tell_and_count(tx, message, Kind::Message, message)?;
+        emit_and_count(tx, message, Kind::Message, message)?;
     }
     mentioned(tx, message, &[])
 }
 
 /// Publishes a new message to its channel and to each of its members, and counts it in its channel's row.
-fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
+fn emit_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
     let new = counted_publication(message, kind, Stream::Channel(message.channel), body);
     events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
 }
@@ -53,9 +53,9 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
     if recount.everybody {
         let new = counted_publication(message, Kind::Updated, Stream::Channel(message.channel), &body);
         events::emit(tx, new)?;
-        tell_thread(tx, message, Kind::Updated, &body)?;
+        emit_to_thread(tx, message, Kind::Updated, &body)?;
     } else {
-        tell(tx, message, Kind::Updated, &body)?;
+        emit_to_readers(tx, message, Kind::Updated, &body)?;
     }
     // Whoever has left the channel keeps their place in the thread, but is told nothing of it.
     for (user, counts) in reading::members_among(tx, message.channel, &recount.of_channel)? {
@@ -77,7 +77,7 @@ fn mentioned(tx: &mut Tx, message: &Message, before: &[Mention]) -> Result<()> {
     // Serialised only once, because every mentioned user gets an event with the whole message.
     let body = to_raw_value(&about(Kind::Mention, message, message)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
-        return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
+        return emit_to_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
     for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {
         emit(tx, message, Kind::Mention, Stream::Personal(message.organisation, user), &*body)?;
@@ -98,7 +98,7 @@ pub(in crate::domain) fn emit(
 }
 
 /// Publishes like [`emit`], to the channel and to each of its members except the author.
-fn tell_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Serialize + ?Sized)) -> Result<()> {
+fn emit_to_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Serialize + ?Sized)) -> Result<()> {
     events::emit(tx, publication(message, kind, Stream::Channel(message.channel), true, body))?;
     Ok(())
 }
@@ -128,14 +128,14 @@ fn publication<'a, B: ?Sized>(
 }
 
 /// Publishes with [`emit`] to the channel and, for a reply, to its thread.
-pub(in crate::domain) fn tell(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
+pub(in crate::domain) fn emit_to_readers(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
     emit(tx, message, kind, Stream::Channel(message.channel), body)?;
-    tell_thread(tx, message, kind, body)
+    emit_to_thread(tx, message, kind, body)
 }
 
 /// Publishes the end of a message like [`tell`], and to all whose unread counts it may have changed: to the members of its
 /// channel if `is_counted`, and to those of its thread for a reply.
-pub(in crate::domain) fn tell_deleted(tx: &mut Tx, message: &Message, is_counted: bool, body: &impl Serialize) -> Result<()> {
+pub(in crate::domain) fn emit_deleted(tx: &mut Tx, message: &Message, is_counted: bool, body: &impl Serialize) -> Result<()> {
     let to_channel = counted_publication(message, Kind::Deleted, Stream::Channel(message.channel), body);
     events::emit(tx, events::New { to_members: is_counted, ..to_channel })?;
     if message.is_reply {
@@ -144,7 +144,7 @@ pub(in crate::domain) fn tell_deleted(tx: &mut Tx, message: &Message, is_counted
     Ok(())
 }
 
-fn tell_thread(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
+fn emit_to_thread(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
     if message.is_reply {
         emit(tx, message, kind, Stream::Thread(message.thread), body)?;
     }

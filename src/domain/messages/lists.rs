@@ -50,7 +50,7 @@ impl Span {
 /// The part of a list that a page shows.
 pub enum Place {
     One(Span),
-    /// What is around a message: `older` begins with it.
+    /// The messages around one: `older` begins with it.
     Both {
         older: Span,
         newer: Span,

@@ -25,7 +25,7 @@ pub struct Mention {
     #[schemars(with = "UserId")]
     pub id: Uuid,
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: MentionKind,
     /// The member's name in the channel; `channel` for the channel.
     pub username: String,
 }
@@ -33,7 +33,7 @@ pub struct Mention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Kind {
+pub enum MentionKind {
     User,
     Channel,
 }
@@ -44,7 +44,7 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
     let mut known = HashSet::new();
     for name in names(content).filter(|name| known.insert(name.to_ascii_lowercase())).take(MOST) {
         let mention = if EVERYBODY.iter().any(|everybody| name.eq_ignore_ascii_case(everybody)) {
-            Some(Mention { id: channel.0, kind: Kind::Channel, username: "channel".into() })
+            Some(Mention { id: channel.0, kind: MentionKind::Channel, username: "channel".into() })
         } else {
             member(conn, channel, name)?
         };
@@ -55,12 +55,12 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
 
 /// Whether one of the mentions is the channel itself.
 pub fn name_everybody(mentions: &[Mention]) -> bool {
-    mentions.iter().any(|mention| mention.kind == Kind::Channel)
+    mentions.iter().any(|mention| mention.kind == MentionKind::Channel)
 }
 
 /// The members that are mentioned by name.
 pub(in crate::domain) fn users(mentions: &[Mention]) -> impl Iterator<Item = UserId> {
-    mentions.iter().filter(|mention| mention.kind == Kind::User).map(|mention| UserId(mention.id))
+    mentions.iter().filter(|mention| mention.kind == MentionKind::User).map(|mention| UserId(mention.id))
 }
 
 /// Where a message stands: its channel, its `n`, and that of the post that it replies to.
@@ -106,7 +106,7 @@ fn member(conn: &Connection, channel: ChannelId, name: &str) -> Result<Option<Me
         let mut rows = find.query((channel, name))?;
         if let Some(row) = rows.next()? {
             let user: UserId = row.get(0)?;
-            return Ok(Some(Mention { id: user.0, kind: Kind::User, username: row.get(1)? }));
+            return Ok(Some(Mention { id: user.0, kind: MentionKind::User, username: row.get(1)? }));
         }
     }
     Ok(None)

@@ -1,7 +1,7 @@
 //! Messages: top-level posts, each of which starts a thread, and replies.
 //!
 //! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the search with its
-//! index, and the purging of deleted channels. Uses access, accounts, bounded, channels, chores, log, page and text.
+//! index. Uses access, accounts, byte_budget, channels, deferred_work, log, page and text.
 
 mod counters;
 pub mod deleting;
@@ -16,7 +16,6 @@ pub mod participants;
 pub mod payloads;
 pub mod pins;
 pub mod posting;
-pub mod purging;
 pub mod reactions;
 pub mod record;
 pub(in crate::domain) mod recounting;

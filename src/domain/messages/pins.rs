@@ -52,7 +52,7 @@ fn announce(tx: &mut Tx, message: &Message) -> Result<()> {
     let pinned_details = message.pin.as_ref().ok_or_else(|| Error::internal("the message was just pinned"))?;
     let more = PinIds { modification_ids: ids(message), pinned_details };
     let body = envelope(Kind::Pinned, message.is_reply, message).with(more);
-    events::tell(tx, message, Kind::Pinned, &body)
+    events::emit_to_readers(tx, message, Kind::Pinned, &body)
 }
 
 /// Unpins a message. For members of the channel with the right to post, unless it is archived. 404 when it is not pinned.
@@ -64,7 +64,7 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
     tx.prepare_cached("update messages set pinned_at = null, pinned_by = null where n = ?1")?.execute([message.n])?;
     let message = lists::get(tx, message.n)?;
     let body = events::about(Kind::Unpinned, &message, &message);
-    events::tell(tx, &message, Kind::Unpinned, &body)
+    events::emit_to_readers(tx, &message, Kind::Unpinned, &body)
 }
 
 /// Lists a channel's pinned posts and replies, the latest pinned first. For members of the channel.

@@ -116,7 +116,7 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str,
     };
     let more = ReactionIds { modification_ids: ids(message), reactions: &message.reactions };
     let body = envelope(Kind::Reaction, message.is_reply, data).with(more);
-    events::tell(tx, message, Kind::Reaction, &body)
+    events::emit_to_readers(tx, message, Kind::Reaction, &body)
 }
 
 /// Reads the reactions of all these messages at once, each with its count and its first users.

@@ -1,4 +1,4 @@
-//! What an edit or a deletion changes in the counts of unread mentions.
+//! Changes to the counts of unread mentions by an edit or a deletion.
 
 use std::collections::HashSet;
 
@@ -17,9 +17,9 @@ use crate::{
 pub(in crate::domain) struct Recount {
     /// All members of the channel, as the message begins or ceases to mention them all.
     pub everybody: bool,
-    /// Those whose counts of the channel have changed besides.
+    /// Further members whose counts of the channel have changed.
     pub of_channel: Vec<UserId>,
-    /// Those whose counts of the thread have changed.
+    /// Members whose counts of the thread have changed.
     pub of_thread: Vec<UserId>,
 }
 

@@ -79,7 +79,7 @@ pub fn changed(
     Ok(changed.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What a user has not read of a thread; none if they take no part in it.
+/// A user's unread part of a thread; none if they take no part in it.
 pub fn find(conn: &Connection, root: i64, user: UserId) -> Result<Option<Unread>> {
     let sql = format!(
         "select {UNREAD} from thread_members t cross join messages r on r.n = t.root where t.root = ?1 and t.user_id = ?2"
@@ -88,7 +88,7 @@ pub fn find(conn: &Connection, root: i64, user: UserId) -> Result<Option<Unread>
     Ok(conn.prepare_cached(&sql)?.query_row((root, user), from_row).optional()?)
 }
 
-/// What a user has not read of each of the threads with these `n` that they take part in.
+/// A user's unread part of each of the threads with these `n` that they take part in.
 pub fn of(conn: &Connection, user: UserId, roots: &[i64]) -> Result<HashMap<i64, Unread>> {
     let sql = format!(
         "select t.root, {UNREAD} from json_each(?1) listed

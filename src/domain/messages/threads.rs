@@ -37,7 +37,7 @@ pub struct Thread {
     pub place: Place,
     /// The latest replies, oldest first.
     pub replies: Vec<Message>,
-    /// What the reader has not read of it.
+    /// The reader's unread part of it.
     pub unread: Unread,
 }
 

@@ -1,4 +1,4 @@
-//! Those who have left an organisation. Its members are still shown whose messages they read.
+//! Former members of an organisation. Its members are still shown whose messages they read.
 
 use crate::{
     db::Tx,

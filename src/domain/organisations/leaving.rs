@@ -2,15 +2,15 @@
 //! from the log.
 //!
 //! The membership ends at once, and every right with it, because all checks read it. The rest may be thousands of rows and
-//! follows in slices ([`chores`]). Until the last slice, the former member can't join again.
+//! follows in slices ([`deferred_work`]). Until the last slice, the former member can't join again.
 
 use crate::{
     db::Tx,
     domain::{
         access::Caller,
         accounts::{self, profiles},
-        channels::{heirs, record, updates},
-        chores::{self, Chore, Cursor},
+        channels::{record, succession, updates},
+        deferred_work::{self, Cursor, DeferredWork},
         log::{events, revocations},
         organisations::{
             former_members, member_updates,
@@ -53,11 +53,11 @@ pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
 
     let account = accounts::get(tx, user)?;
     member_updates::announce(tx, organisation, &account, "removed", member.role.named(), member.status)?;
-    member_updates::tell_own(tx, organisation, user, "left", &member.role.name)?;
+    member_updates::emit_own(tx, organisation, user, "left", &member.role.name)?;
     // Revoke first: the former member may not see the events that follow.
     revocations::rights(tx, vec![user])?;
     let rest = slice(tx, organisation, user, &[])?;
-    chores::leave(tx, Chore::Departure { organisation, user }, rest)
+    deferred_work::defer(tx, DeferredWork::Departure { organisation, user }, rest)
 }
 
 /// Takes the former member out of some of the organisation's channels, in the order of their identifiers. Direct messages
@@ -90,14 +90,14 @@ fn leave(tx: &mut Tx, channel: ChannelId, user: UserId) -> Result<usize> {
     if was_in {
         tx.prepare_cached("update channels set user_count = user_count - 1 where id = ?1")?.execute([channel])?;
     }
-    let is_passed_on = heirs::pass_on(tx, channel, user)?;
+    let is_passed_on = succession::pass_on(tx, channel, user)?;
     if was_in {
         record::archive_deserted(tx, channel)?;
     }
     if was_in {
         // Only the channel is told: the former member's own stream has ended.
         let body = updates::update_body(tx, channel, "left", user)?;
-        updates::tell(tx, channel, Stream::Channel(channel), user, &body)?;
+        updates::emit(tx, channel, Stream::Channel(channel), user, &body)?;
     }
     if is_passed_on {
         updates::announce(tx, channel, "updated", user)?;

@@ -1,4 +1,4 @@
-//! What a link is for, for whoever holds its token. It uses nothing up, and tells of no account, address or organisation.
+//! The purpose of a link, for whoever holds its token. It uses nothing up, and tells of no account, address or organisation.
 
 use crate::{
     db::View,

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         accounts,
         channels::direct_messages,
-        chores::Cursor,
+        deferred_work::Cursor,
         log::{events, revocations},
         organisations::payloads::{MemberUpdate, MembershipUpdate},
         rights::{self, MemberStatus},
@@ -43,12 +43,12 @@ pub fn announce(
         role_name: rights::member_title(role, is_owner),
         status: status.as_str(),
     };
-    events::tell_organisation(tx, organisation, Kind::Member, user.id, data)
+    events::emit_to_organisation(tx, organisation, Kind::Member, user.id, data)
 }
 
 /// Tells the user's own devices that the user has `joined` the organisation, or has `left` it, which every end of access is.
 /// `role` is the name of their role. New members hear the organisation's streams from now on.
-pub fn tell_own(tx: &mut Tx, organisation: OrganisationId, user: UserId, action: &str, role: &str) -> Result<()> {
+pub fn emit_own(tx: &mut Tx, organisation: OrganisationId, user: UserId, action: &str, role: &str) -> Result<()> {
     let (name, slug, logo_url, owner): (String, String, String, UserId) = tx
         .prepare_cached("select name, slug, logo_url, owner_id from organisations where id = ?1")?
         .query_row([organisation], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
@@ -61,7 +61,7 @@ pub fn tell_own(tx: &mut Tx, organisation: OrganisationId, user: UserId, action:
         org_role: role,
         role_name: rights::member_title(role, owner == user),
     };
-    events::tell_account(tx, user, Kind::Membership, data)?;
+    events::emit_to_account(tx, user, Kind::Membership, data)?;
     if action == "joined" {
         revocations::gained(tx, user);
     }
@@ -70,7 +70,7 @@ pub fn tell_own(tx: &mut Tx, organisation: OrganisationId, user: UserId, action:
 
 /// At most 25 organisations per slice, each of which costs a row of the event log.
 const SLICE: usize = 25;
-/// What a cursor begins with once all organisations are told: the rest of it is the cursor of the user's direct messages.
+/// The first byte of a cursor once all organisations are told: the rest of it is the cursor of the user's direct messages.
 const TOLD: &[u8] = b"told ";
 
 /// Tells some of the user's organisations that the user was updated, in the order of the organisations' identifiers; then
@@ -78,12 +78,12 @@ const TOLD: &[u8] = b"told ";
 pub fn slice(tx: &mut Tx, user: UserId, cursor: &[u8]) -> Result<Option<Cursor>> {
     let told = |rest: &[u8]| Some([TOLD, rest].concat());
     match cursor.strip_prefix(TOLD) {
-        None => Ok(tell(tx, user, cursor)?.or_else(|| told(&[]))),
+        None => Ok(emit_slice(tx, user, cursor)?.or_else(|| told(&[]))),
         Some(after) => Ok(direct_messages::rename(tx, user, after)?.and_then(|rest| told(&rest))),
     }
 }
 
-fn tell(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+fn emit_slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let memberships: Vec<(OrganisationId, i64, String, MemberStatus)> = tx
         .prepare_cached(
             "select m.organisation_id, r.id, r.name, m.status from organisation_members m

@@ -10,7 +10,7 @@ use crate::{
         access::{self, Caller, OUTSIDER, PlatformRole, UNKNOWN_ORGANISATION},
         accounts::{self, profiles},
         channels,
-        chores::{self, Chore},
+        deferred_work::{self, DeferredWork},
         organisations::{
             member_updates,
             roles::{self, Role},
@@ -26,7 +26,7 @@ use crate::{
 /// Makes the user a member with a role, adds them to the default channel, and tells the organisation. 400 if they are a
 /// member already, in whatever status, or are in too many organisations; 503 while the slices of their last departure go on.
 pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &Role) -> Result<()> {
-    if chores::is_left(tx, Chore::Departure { organisation, user: user.id })? {
+    if deferred_work::is_pending(tx, DeferredWork::Departure { organisation, user: user.id })? {
         return Err(Error::Unavailable(
             Code::StillInProgress,
             "What the user left behind is still being passed on: try again in a few seconds",
@@ -43,7 +43,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     accounts::member_names::write(tx, user)?;
     profiles::set_current_organisation(tx, user.id, organisation)?;
     member_updates::announce(tx, organisation, user, "joined", role.named(), MemberStatus::Active)?;
-    member_updates::tell_own(tx, organisation, user.id, "joined", &role.name)?;
+    member_updates::emit_own(tx, organisation, user.id, "joined", &role.name)?;
     channels::members::join_default(tx, organisation, user)
 }
 

@@ -89,13 +89,13 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     member_updates::announce(tx, organisation, &account, "updated", role.named(), status)?;
     if status == MemberStatus::Deactivated {
         profiles::leave_current_organisation(tx, user, organisation)?;
-        member_updates::tell_own(tx, organisation, user, "left", &role.name)?;
+        member_updates::emit_own(tx, organisation, user, "left", &role.name)?;
         revocations::rights(tx, vec![user])?;
     } else if before.status == MemberStatus::Deactivated {
         // The member may not see what was pushed while they were deactivated.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, log::last_seq(tx)?))?;
-        member_updates::tell_own(tx, organisation, user, "joined", &role.name)?;
+        member_updates::emit_own(tx, organisation, user, "joined", &role.name)?;
     }
     Ok(Member { role, status, ..before })
 }

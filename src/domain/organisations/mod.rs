@@ -1,7 +1,7 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
 //! Below: members, the search for them, former members, memberships, how members leave, the event about a member, roles,
-//! slugs, invitations, join links, and what links are for. Uses access, accounts, channels, chores, the log, the outbox, page, rights and
+//! slugs, invitations, join links, and what links are for. Uses access, accounts, channels, deferred_work, the log, mail_queue, page, rights and
 //! text.
 
 pub mod administration;
@@ -259,7 +259,7 @@ fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisati
         created_at: organisation.created_at,
         updated_at: organisation.updated_at,
     };
-    events::tell_organisation(tx, organisation.id, Kind::Organisation, caller.user, data)
+    events::emit_to_organisation(tx, organisation.id, Kind::Organisation, caller.user, data)
 }
 
 /// A row of the list of the caller's organisations.

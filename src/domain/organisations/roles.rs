@@ -11,7 +11,7 @@ use crate::{
     domain::{
         access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
         accounts,
-        chores::{self, Chore, Cursor},
+        deferred_work::{self, Cursor, DeferredWork},
         log::events,
         organisations::{
             member_updates,
@@ -198,7 +198,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         tx.now(),
     ))?;
     let rest = slice(tx, role.id)?;
-    chores::leave(tx, Chore::Role { role: role.id }, rest)?;
+    deferred_work::defer(tx, DeferredWork::Role { role: role.id }, rest)?;
     announce(tx, organisation, caller, "deleted", &role)
 }
 
@@ -247,7 +247,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
         created_at: role.created_at,
         updated_at: role.updated_at,
     };
-    events::tell_organisation(tx, organisation, Kind::Role, caller.user, data)
+    events::emit_to_organisation(tx, organisation, Kind::Role, caller.user, data)
 }
 
 /// The caller's membership, and a custom role that they may change. Needs `manage:roles` and every right of the role; 404

@@ -41,7 +41,7 @@ fn spelled(name: &str) -> String {
     }
 }
 
-/// What clients show of an organisation to choose it.
+/// The fields of an organisation that clients show to choose it.
 pub struct Named {
     pub id: OrganisationId,
     pub name: String,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     db::Tx,
     domain::{
-        outbox,
+        mail_queue,
         text::{self, Rule},
     },
     error::{Error, Result},
@@ -78,7 +78,7 @@ pub fn create(tx: &mut Tx, contact: &Contact, mail: Option<mail::Mail>) -> Resul
         &contact.message,
         contact.created_at,
     ))?;
-    mail.map_or(Ok(()), |mail| outbox::queue(tx, mail))
+    mail.map_or(Ok(()), |mail| mail_queue::add(tx, mail))
 }
 
 /// The newest contacts first, as they were sent: clean them before showing them.

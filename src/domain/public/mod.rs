@@ -1,6 +1,6 @@
 //! Public content of the platform, outside of organisations: blog posts with categories, testimonials and the contact form.
 //!
-//! Uses access, accounts, outbox, page and text; no other area of the domain uses it.
+//! Uses access, accounts, mail_queue, page and text; no other area of the domain uses it.
 
 pub mod blogs;
 pub mod categories;

@@ -24,24 +24,24 @@ pub struct FanOut<'a> {
     conn: &'a Connection,
     epoch: &'a str,
     readers: Readers,
-    channels: HashMap<ChannelId, Channel>,
-    threads: HashMap<String, Thread>,
+    channels: HashMap<ChannelId, ChannelAudience>,
+    threads: HashMap<String, ThreadAudience>,
 }
 
-/// Whose personal streams get publications.
+/// The users whose personal streams get publications.
 pub enum Readers {
     All,
     /// Others have no subscriber, and are not even read.
     These(Vec<UserId>),
 }
 
-struct Channel {
+struct ChannelAudience {
     organisation: OrganisationId,
     notice: Template,
     members: Vec<(UserId, Counts)>,
 }
 
-struct Thread {
+struct ThreadAudience {
     notice: thread_marks::Notice,
     members: Vec<(UserId, Unread)>,
 }
@@ -65,12 +65,12 @@ impl<'a> FanOut<'a> {
             return Ok(());
         }
         if event.recovery() == Some(Recovery::ThreadState) {
-            return self.tell_thread(&event, publish);
+            return self.publish_to_thread(&event, publish);
         }
         let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
         let channel = match self.channels.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Channel::read(self.conn, id, &self.readers)?),
+            Entry::Vacant(place) => place.insert(ChannelAudience::read(self.conn, id, &self.readers)?),
         };
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
@@ -86,10 +86,10 @@ impl<'a> FanOut<'a> {
     }
 
     /// Calls `publish` for each member of the event's thread, with their present unread state, as after recovery.
-    fn tell_thread(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
+    fn publish_to_thread(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
         let thread = match self.threads.entry(event.stream.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Thread::read(self.conn, &event.stream, &self.readers)?),
+            Entry::Vacant(place) => place.insert(ThreadAudience::read(self.conn, &event.stream, &self.readers)?),
         };
         for (user, unread) in &thread.members {
             let body = thread.notice.body(*unread)?;
@@ -101,24 +101,24 @@ impl<'a> FanOut<'a> {
     }
 }
 
-impl Thread {
-    fn read(conn: &Connection, stream: &str, readers: &Readers) -> Result<Thread> {
+impl ThreadAudience {
+    fn read(conn: &Connection, stream: &str, readers: &Readers) -> Result<ThreadAudience> {
         let root = thread_marks::root_of(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
         let mut members = thread_marks::members(conn, root)?;
         if let Readers::These(users) = readers {
             members.retain(|(user, _)| users.contains(user));
         }
-        Ok(Thread { notice: thread_marks::Notice::find(conn, root)?, members })
+        Ok(ThreadAudience { notice: thread_marks::Notice::find(conn, root)?, members })
     }
 }
 
-impl Channel {
-    fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<Channel> {
+impl ChannelAudience {
+    fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<ChannelAudience> {
         let notice = Notice::find(conn, id)?;
         let members = match readers {
             Readers::These(users) if (users.len() as i64) < notice.members => reading::members_among(conn, id, users)?,
             _ => reading::members(conn, id)?,
         };
-        Ok(Channel { organisation: notice.organisation, notice: notice.template()?, members })
+        Ok(ChannelAudience { organisation: notice.organisation, notice: notice.template()?, members })
     }
 }

@@ -140,7 +140,7 @@ fn some(conn: &Connection, rows: impl Iterator<Item = rusqlite::Result<Event>>) 
 }
 
 /// A channel that the user is in. It may be deleted: the client has yet to learn that.
-struct Channel {
+struct JoinedChannel {
     id: ChannelId,
     last_seq: i64,
     message_seq: i64,
@@ -193,7 +193,13 @@ fn personal(
 }
 
 /// The user's threads that have changed in the range, or that the user has read there: each once, with its last seq.
-fn changed_threads(conn: &Connection, stream: &str, user: UserId, channels: &[Channel], range: Range) -> Result<Vec<(i64, i64)>> {
+fn changed_threads(
+    conn: &Connection,
+    stream: &str,
+    user: UserId,
+    channels: &[JoinedChannel],
+    range: Range,
+) -> Result<Vec<(i64, i64)>> {
     let mut seqs = HashMap::new();
     for channel in channels.iter().filter(|channel| !channel.is_deleted) {
         // The last event of a thread stands directly before or after one of its channel.
@@ -210,7 +216,7 @@ fn changed_threads(conn: &Connection, stream: &str, user: UserId, channels: &[Ch
     let mut marked = marked.query((stream, range.after, Kind::ThreadUnread))?;
     while let Some(row) = marked.next()? {
         let (seq, root, channel): (i64, i64, ChannelId) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let is_in = |of: &Channel| of.id == channel && !of.is_deleted && seq > of.joined_seq;
+        let is_in = |of: &JoinedChannel| of.id == channel && !of.is_deleted && seq > of.joined_seq;
         if range.holds(seq) && channels.iter().any(is_in) {
             seqs.insert(root, seq);
         }
@@ -221,14 +227,14 @@ fn changed_threads(conn: &Connection, stream: &str, user: UserId, channels: &[Ch
     Ok(found)
 }
 
-fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Vec<Channel>> {
+fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Vec<JoinedChannel>> {
     let mut select = conn.prepare_cached(
         "select c.id, c.last_seq, c.message_seq, c.edit_seq, cm.joined_seq, c.deleted_at is not null
          from channel_members cm cross join channels c on c.id = cm.channel_id
          where cm.user_id = ?1 and c.organisation_id = ?2",
     )?;
     let channels = select.query_map((user, organisation), |row| {
-        Ok(Channel {
+        Ok(JoinedChannel {
             id: row.get(0)?,
             last_seq: row.get(1)?,
             message_seq: row.get(2)?,

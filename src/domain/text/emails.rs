@@ -19,7 +19,7 @@ static LATIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{Latin}").expect
 
 /// An e-mail address in the form that is stored and compared; none if the text is no address.
 ///
-/// Of the part before the `@`, only ASCII letters are lower-cased: Unicode has characters whose lower case is an ASCII letter,
+/// Lower-cases an address; in the part before the `@` only ASCII letters: Unicode has characters whose lower case is an ASCII letter,
 /// such as the Kelvin sign, and an address with one belongs to another mailbox. Latin letters don't stand beside Cyrillic or
 /// Greek ones. The domain is in ASCII, as the DNS has it. No part has a format character, which nobody sees.
 pub fn email_address(text: &str) -> Option<String> {
@@ -32,7 +32,7 @@ pub fn email_address(text: &str) -> Option<String> {
     (address.len() <= OCTETS && address.parse::<lettre::Address>().is_ok()).then_some(address)
 }
 
-/// What is wrong with a text that is no [`email_address`], for people, who may see no difference to one.
+/// Why a text is no [`email_address`], for people, who may see no difference to one.
 pub fn fault(text: &str) -> &'static str {
     if has_format_characters(text) {
         return "must be an e-mail address without invisible characters";

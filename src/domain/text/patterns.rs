@@ -10,7 +10,7 @@ use crate::error::Code;
 pub struct Pattern {
     pub source: &'static str,
     pub(super) regex: LazyLock<Regex>,
-    /// What a text has or lacks that does not match.
+    /// The reason why a text does not match.
     pub(super) code: Code,
     /// The end of a sentence that begins with the field's name.
     pub(super) says: &'static str,

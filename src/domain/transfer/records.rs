@@ -55,7 +55,7 @@ impl Record {
         record.map_err(|err| Error::failed(format!("{part}: {err}")))
     }
 
-    /// What the record is, as reports name many of them: the name of its part without the ending.
+    /// The plural that reports use for such records: the name of its part without the ending.
     pub fn kind(&self) -> &'static str {
         match self {
             Record::Person(_) => "people",

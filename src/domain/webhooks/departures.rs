@@ -1,13 +1,13 @@
 //! Pauses webhooks when a user who answers for them leaves the organisation, or when the owner of the mailbox reclaims that
 //! user's account, until a manager makes them active. There may be thousands, so they pause in slices, while the cursor
 //! stays before the log's row of that change. Until it moves on, none of the user's webhooks delivers or takes feeds
-//! ([`cursor::is_ending`](super::cursor::is_ending)). Webhooks made after that row are left alone.
+//! ([`cursor::is_ending`](super::delivery::cursor::is_ending)). Webhooks made after that row are left alone.
 
 use rusqlite::Params;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{cursor::Logged, record::Status, suspend::stop},
+    domain::webhooks::{delivery::cursor::Logged, record::Status, suspension::stop},
     error::Result,
     event::Kind,
     id::{UserId, WebhookId},
@@ -21,7 +21,7 @@ const AFFECTED: &str = "from webhooks w join channels c on c.id = w.channel_id j
     where w.from_seq < ?2 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null";
 
 /// Processes one slice of what a row of the log asks for. Returns whether nothing is left.
-pub(super) fn slice(tx: &mut Tx, row: &Logged) -> Result<bool> {
+pub(in crate::domain) fn slice(tx: &mut Tx, row: &Logged) -> Result<bool> {
     let Some(user) = row.actor else { return Ok(true) };
     match row.kind {
         Kind::Departed => departed(tx, user, row.seq),

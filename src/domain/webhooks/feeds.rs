@@ -14,7 +14,7 @@ use crate::{
         },
         rights::Rights,
         text::{self, Rule},
-        webhooks::{EventName, history, owning, record},
+        webhooks::{EventName, history, owners, record},
     },
     error::{Code, Error, Refusal, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
@@ -97,7 +97,7 @@ impl Checked<'_> {
 }
 
 /// A live webhook, with what a feed needs of it and its channel.
-struct Gate {
+struct FeedTarget {
     webhook: WebhookId,
     owner: UserId,
     name: String,
@@ -119,36 +119,36 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
 /// for an unknown slug; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the
 /// channel or the right to post; 422 for an invalid feed.
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<Option<MessageId>> {
-    let gate = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
+    let target = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
     if let Some(caller) = caller {
-        access::may_post(tx, caller, gate.channel, HIDDEN_CHANNEL)?;
+        access::may_post(tx, caller, target.channel, HIDDEN_CHANNEL)?;
     }
-    if gate.is_archived {
+    if target.is_archived {
         return Err(Error::Forbidden(Code::ChannelArchived, "The channel is archived"));
     }
-    if gate.status == record::Status::Inactive {
+    if target.status == record::Status::Inactive {
         return Err(Error::Forbidden(Code::WebhookInactive, "The webhook is inactive"));
     }
-    let rights = owning::rights(tx, gate.owner, gate.channel)?;
+    let rights = owners::rights(tx, target.owner, target.channel)?;
     if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
         return Err(Error::Forbidden(Code::WebhookOwnerBarred, "The webhook's owner may not post in the channel any more"));
     }
     let mut checked = feed.check()?;
-    if gate.status == record::Status::Paused {
-        history::took_in(tx, gate.webhook, "paused", CallbackId::new())?;
+    if target.status == record::Status::Paused {
+        history::record_received(tx, target.webhook, "paused", CallbackId::new())?;
         return Ok(None);
     }
-    checked.username = first_of(checked.username, &gate.name);
-    checked.labels.event_name = first_of(checked.labels.event_name, &gate.event_name);
-    let message = checked.post(tx, caller, gate.channel, gate.organisation)?;
-    history::took_in(tx, gate.webhook, "feed", CallbackId(message.0))?;
+    checked.username = first_of(checked.username, &target.name);
+    checked.labels.event_name = first_of(checked.labels.event_name, &target.event_name);
+    let message = checked.post(tx, caller, target.channel, target.organisation)?;
+    history::record_received(tx, target.webhook, "feed", CallbackId(message.0))?;
     Ok(Some(message))
 }
 
 /// Posts a feed without a webhook, and without a record of it. For members of the channel with the right to post, on behalf
 /// of their own programs. The caller is the author; where the feed gives no name, their name in the channel is shown. 403
 /// for other callers, a direct message and an archived channel; 422 for an invalid feed.
-pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
+pub fn post(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
     let access = access::may_post(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
@@ -161,7 +161,7 @@ fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {
     if given.is_empty() { otherwise } else { given }
 }
 
-fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
+fn find(conn: &Connection, slug: &str) -> Result<Option<FeedTarget>> {
     Ok(conn
         .prepare_cached(
             "select w.id, w.owner_id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
@@ -172,8 +172,8 @@ fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
         .optional()?)
 }
 
-fn from_row(row: &Row) -> rusqlite::Result<Gate> {
-    Ok(Gate {
+fn from_row(row: &Row) -> rusqlite::Result<FeedTarget> {
+    Ok(FeedTarget {
         webhook: row.get("id")?,
         owner: row.get("owner_id")?,
         name: row.get("name")?,

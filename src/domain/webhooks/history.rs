@@ -7,7 +7,10 @@ use crate::{
     domain::{
         access::Caller,
         page::Page,
-        webhooks::{deliveries::Claimed, outcome::Outcome, record},
+        webhooks::{
+            delivery::{outcome::Outcome, queue::Claimed},
+            record,
+        },
     },
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
@@ -34,7 +37,7 @@ pub struct Attempt {
 }
 
 /// Records a feed that a webhook received, with the action `feed` if it was posted and `paused` if not.
-pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId) -> Result<()> {
+pub fn record_received(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId) -> Result<()> {
     tx.prepare_cached(
         "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
          values (?1, ?2, ?3, 'in', ?4, 200, ?5)",
@@ -44,7 +47,7 @@ pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: Callback
 }
 
 /// Records an attempt to send, with the action `delivery` or `test`. Returns the record's id.
-pub(in crate::domain) fn gave_out(
+pub(in crate::domain) fn record_sent(
     tx: &mut Tx,
     sent: &Claimed,
     action: &str,

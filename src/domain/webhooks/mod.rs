@@ -1,25 +1,17 @@
-//! Webhooks of channels. In, programs post through a secret address ([`feeds`]); out, messages are delivered to other
-//! servers ([`following`], [`deliveries`], [`retry`], [`replay`]); [`history`] records both. Only a channel's owner and
-//! holders of `manage:webhooks` manage and see its webhooks. A webhook works while its owner has access to the channel, and
-//! delivers while the member who answers for its address has access, too ([`owning`]). Uses access, bounded, log, messages,
-//! outbox, page, rights and text.
+//! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`feeds`]); out, messages
+//! are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of `manage:webhooks`
+//! manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while the member who
+//! answers for its address has access, too ([`owners`]). Uses access, byte_budget, log, mail_queue, messages, page, rights and text.
 
 pub mod administration;
-mod cursor;
-pub mod deliveries;
-pub mod delivery_slots;
-mod ending;
+pub mod delivery;
+mod departures;
 pub mod feeds;
-pub mod following;
 pub mod history;
-pub mod outcome;
-pub mod owning;
+pub mod owners;
 pub mod purging;
 pub mod record;
-pub mod replay;
-pub mod retry;
-pub mod schedule;
-pub mod suspend;
+pub mod suspension;
 
 use std::time::Duration;
 
@@ -80,7 +72,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         name,
         event_name,
         url,
-        owning::answers_for(url, caller),
+        owners::answers_for(url, caller),
         target,
         secret::sha256(tx.site().keys().webhook_slug(id, 1, None)),
         tx.site().keys().seal(&secret),
@@ -126,7 +118,7 @@ pub struct Edit {
 /// for hidden channels, 404 for an unknown webhook, 422 for an invalid field.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
     record::get(tx, caller, channel, id)?; // an outsider causes no work
-    following::catch_up(tx, channel)?;
+    delivery::following::catch_up(tx, channel)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
@@ -135,7 +127,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     if name.is_none() && event_name.is_none() && url.is_none() {
         return Ok(webhook);
     }
-    let url_by = url.and_then(|url| owning::answers_for(url, caller));
+    let url_by = url.and_then(|url| owners::answers_for(url, caller));
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
@@ -150,9 +142,9 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         tx.prepare_cached(sql)?.execute((id, tx.now()))?;
     }
     if url.is_some_and(|url| !url.is_empty()) {
-        owning::take_over(tx, caller, &webhook, "given it another address")?;
+        owners::take_over(tx, caller, &webhook, "given it another address")?;
     }
-    schedule::changed(tx, id);
+    delivery::schedule::changed(tx, id);
     record::get(tx, caller, channel, id)
 }
 
@@ -161,13 +153,13 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
 /// channels, 404 for an unknown webhook, 422 for an unknown status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
     record::get(tx, caller, channel, id)?; // an outsider causes no work
-    following::catch_up(tx, channel)?;
+    delivery::following::catch_up(tx, channel)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let status = NewStatus::check(status, "webhook_status").map_err(Error::Invalid)?;
     let status = Status::named(status).ok_or_else(|| Error::internal("each status has its name"))?;
     if status == Status::Active && webhook.status != Status::Active {
-        owning::take_over(tx, caller, &webhook, "made it active")?;
-        owning::vouch(tx, caller, &webhook)?;
+        owners::take_over(tx, caller, &webhook, "made it active")?;
+        owners::take_over_address(tx, caller, &webhook)?;
     }
     // Messages posted while the webhook was inactive are not delivered.
     tx.prepare_cached(
@@ -175,7 +167,7 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
          where id = ?1 and status <> ?2",
     )?
     .execute((id, status.as_str(), tx.now(), log::last_seq(tx)?))?;
-    schedule::changed(tx, id);
+    delivery::schedule::changed(tx, id);
     record::get(tx, caller, channel, id)
 }
 
@@ -184,7 +176,7 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
     record::get(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
-    schedule::changed(tx, id);
+    delivery::schedule::changed(tx, id);
     Ok(())
 }
 
@@ -200,7 +192,7 @@ pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
     )?
     .execute((id, tx.site().keys().seal(&secret), until, now))?;
-    owning::take_over(tx, caller, &webhook, "given it a new secret")?;
+    owners::take_over(tx, caller, &webhook, "given it a new secret")?;
     Ok((secret, until))
 }
 
@@ -216,7 +208,7 @@ pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookI
         secret::sha256(&slug),
         tx.now(),
     ))?;
-    owning::take_over(tx, caller, &webhook, "given it another feed address")?;
+    owners::take_over(tx, caller, &webhook, "given it another feed address")?;
     record::get(tx, caller, channel, id)
 }
 

@@ -11,9 +11,12 @@ use crate::{
     domain::{
         access::{Caller, SEEN},
         log::events,
-        outbox,
+        mail_queue,
         rights::Rights,
-        webhooks::{cursor, record::Webhook, schedule},
+        webhooks::{
+            delivery::{cursor, schedule},
+            record::Webhook,
+        },
     },
     error::Result,
     event::Kind,
@@ -53,7 +56,7 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, caller: Caller, webhook: &Webhoo
     schedule::changed(tx, webhook.id);
     if rights.is_some() {
         let reason = format!("another manager of the channel has {have}, and is its owner now");
-        tell(tx, webhook.id, former, &reason, |told| {
+        notify(tx, webhook.id, former, &reason, |told| {
             mail::webhook_taken_over(&told.email, &told.name, &told.channel_name, &reason)
         })?;
     }
@@ -67,7 +70,7 @@ pub(in crate::domain) fn answers_for(url: &str, caller: Caller) -> Option<UserId
 
 /// Makes the caller, who activates the webhook, answer for its address if the member who did has lost access: the webhook
 /// had stopped for that reason. While that member has access, the webhook goes on depending on it.
-pub(in crate::domain) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Result<()> {
+pub(in crate::domain) fn take_over_address(tx: &Tx, caller: Caller, webhook: &Webhook) -> Result<()> {
     let Some(former) = webhook.url_by else { return Ok(()) };
     if rights(tx, former, webhook.channel)?.is_none() {
         tx.prepare_cached("update webhooks set url_by = ?2 where id = ?1")?.execute((webhook.id, caller.user))?;
@@ -76,7 +79,7 @@ pub(in crate::domain) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Re
 }
 
 /// Data for telling a present or former owner about a webhook.
-pub(in crate::domain) struct Told {
+pub(in crate::domain) struct OwnerNotice {
     pub name: String,
     pub channel_name: String,
     /// E-mail address of the person who is told.
@@ -106,12 +109,12 @@ pub struct WebhookUpdate {
 }
 
 /// Tells a present or former owner, by push and by mail, why the webhook has changed.
-pub(in crate::domain) fn tell(
+pub(in crate::domain) fn notify(
     tx: &mut Tx,
     webhook: WebhookId,
     owner: UserId,
     reason: &str,
-    mail: impl FnOnce(&Told) -> Mail,
+    mail: impl FnOnce(&OwnerNotice) -> Mail,
 ) -> Result<()> {
     let (told, organisation, channel, data) = tx
         .prepare_cached(
@@ -119,7 +122,7 @@ pub(in crate::domain) fn tell(
              from webhooks w join channels c on c.id = w.channel_id join users u on u.id = ?2 where w.id = ?1",
         )?
         .query_row((webhook, owner), |row| {
-            let told = Told { name: row.get("name")?, channel_name: row.get("channel_name")?, email: row.get("email")? };
+            let told = OwnerNotice { name: row.get("name")?, channel_name: row.get("channel_name")?, email: row.get("email")? };
             let (organisation, channel): (OrganisationId, ChannelId) = (row.get("organisation_id")?, row.get("channel_id")?);
             let data = WebhookUpdate {
                 id: webhook,
@@ -133,8 +136,8 @@ pub(in crate::domain) fn tell(
             };
             Ok((told, organisation, channel, data))
         })?;
-    events::tell_member(tx, organisation, owner, Kind::Webhook, channel, data)?;
+    events::emit_to_member(tx, organisation, owner, Kind::Webhook, channel, data)?;
     let mut mail = mail(&told);
     mail.webhook = Some(webhook);
-    outbox::queue(tx, mail)
+    mail_queue::add(tx, mail)
 }

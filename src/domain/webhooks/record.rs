@@ -18,14 +18,14 @@ use crate::{
 pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
-    /// The member who answers for the webhook; see [`super::owning`].
+    /// The member who answers for the webhook; see [`super::owners`].
     pub owner_id: UserId,
     pub name: String,
     pub event_name: String,
     /// The address to which the channel's messages are delivered; empty for none.
     pub url: String,
     /// The member who answers for the address because they set it or vouched for it; none without an address.
-    pub(super) url_by: Option<UserId>,
+    pub(in crate::domain) url_by: Option<UserId>,
     /// Host and port of the address.
     pub target: String,
     pub status: Status,
@@ -57,7 +57,7 @@ impl Status {
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Status> {
+    pub(in crate::domain) fn named(name: &str) -> Option<Status> {
         [Status::Active, Status::Inactive, Status::Paused].into_iter().find(|status| status.as_str() == name)
     }
 }
@@ -71,11 +71,11 @@ impl rusqlite::types::FromSql for Status {
 const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
 
 /// The error for a missing webhook in a channel whose webhooks the caller manages.
-pub(super) const UNKNOWN: Error = Error::NotFound(Code::WebhookNotFound);
+pub(in crate::domain) const UNKNOWN: Error = Error::NotFound(Code::WebhookNotFound);
 
 /// The signing secrets: the webhook's own, and the previous one while it is valid. 422 when the server's key can't open
 /// them.
-pub(super) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
+pub(in crate::domain) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
     let sealed: Vec<Vec<u8>> = conn
         .prepare_cached(
             "select secret from webhooks where id = ?1
@@ -113,7 +113,7 @@ fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Resul
     Ok(found)
 }
 
-pub(super) fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Result<Option<Webhook>> {
+pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Result<Option<Webhook>> {
     let sql = format!("{SELECT} where id = ?1 and channel_id = ?2 and deleted_at is null");
     Ok(conn.prepare_cached(&sql)?.query_row((id, channel), from_row).optional()?)
 }

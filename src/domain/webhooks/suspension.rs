@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{owning, record::Status, schedule},
+    domain::webhooks::{delivery::schedule, owners, record::Status},
     error::Result,
     id::{UserId, WebhookId},
     mail,
@@ -27,7 +27,7 @@ pub(in crate::domain) fn stop(tx: &mut Tx, webhook: WebhookId, status: Status, r
     schedule::changed(tx, webhook);
     let Some(owner) = stopped else { return Ok(false) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
-    owning::tell(tx, webhook, owner, reason, |told| {
+    owners::notify(tx, webhook, owner, reason, |told| {
         mail::webhook_stopped(&told.email, &told.name, &told.channel_name, status, reason)
     })?;
     Ok(true)

@@ -27,7 +27,7 @@ fn is_closed(slot: &Slot) -> bool {
 const OFFICE: &str = "192.0.2.1";
 const AFTER: Duration = Duration::from_secs(30);
 
-fn stranger(slots: &Arc<Slots>) -> Slot {
+fn stranger(slots: &Arc<ConnectionSlots>) -> Slot {
     slot(slots.admit(address(OFFICE)))
 }
 
@@ -37,7 +37,7 @@ fn open(users: usize, strangers: usize, others: usize) -> Open {
 
 #[test]
 fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
-    let slots = Slots::of(1000, 3, &[]);
+    let slots = ConnectionSlots::of(1000, 3, &[]);
     let mut held: Vec<_> = (0..3).map(|n| slot(slots.admit(address(&format!("2001:db8::{n}"))))).collect();
     let elsewhere = slot(slots.admit(address("2001:db8:0:1::9")));
     assert!(held.iter().all(|slot| !is_closed(slot)), "three may be open");
@@ -57,7 +57,7 @@ fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
 
 #[test]
 fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
-    let slots = Slots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::of(1000, 2, &[]);
     let held = [stranger(&slots), stranger(&slots)];
     held.iter().for_each(|slot| slot.set_busy(true));
     assert!(matches!(slots.admit(address(OFFICE)), Admission::Refused));
@@ -70,7 +70,7 @@ fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
 #[test]
 fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
     for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.hold(user()), |_: &Slot| {}] {
-        let slots = Slots::of(1000, 1, &[]);
+        let slots = ConnectionSlots::of(1000, 1, &[]);
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
         old.set_busy(false);
@@ -85,7 +85,7 @@ fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
 
 #[test]
 fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
-    let slots = Slots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::of(1000, 1, &[]);
     let ada = user();
     let hers: Vec<_> = (0..10)
         .map(|_| {
@@ -104,7 +104,7 @@ fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
 
 #[test]
 fn a_users_129th_connection_counts_for_its_address() {
-    let slots = Slots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::of(1000, 2, &[]);
     let ada = user();
     let hers: Vec<_> = (0..128)
         .map(|n| {
@@ -133,7 +133,7 @@ fn a_users_129th_connection_counts_for_its_address() {
 
 #[test]
 fn a_connection_that_two_users_share_counts_for_the_last() {
-    let slots = Slots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::of(1000, 2, &[]);
     let (ada, grace, shared) = (user(), user(), stranger(&slots));
     shared.hold(ada);
     shared.hold(grace);
@@ -145,7 +145,7 @@ fn a_connection_that_two_users_share_counts_for_the_last() {
 
 #[test]
 fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
-    let slots = Slots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::of(1000, 1, &[]);
     let slot = stranger(&slots);
     slot.hold(user());
     let ended = Instant::now();
@@ -162,7 +162,7 @@ fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
 
 #[test]
 fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_itself() {
-    let slots = Slots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::of(1000, 1, &[]);
     let back = || {
         let slot = stranger(&slots);
         slot.hold(user());
@@ -182,7 +182,7 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
 
 #[test]
 fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
-    let slots = Slots::of(1000, 4, &[]);
+    let slots = ConnectionSlots::of(1000, 4, &[]);
     let (ada, half) = (stranger(&slots), [stranger(&slots), stranger(&slots)]);
     ada.hold(user());
     assert!(!half[0].is_crowded());
@@ -195,7 +195,7 @@ fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
 
 #[test]
 fn connections_of_a_proxy_count_for_neither_address_nor_user() {
-    let slots = Slots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
+    let slots = ConnectionSlots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
     assert!(held.iter().all(|slot| slot.hold(user())));
     held.iter().for_each(|slot| slot.give_back(Instant::now() + AFTER, AFTER));
@@ -206,7 +206,7 @@ fn connections_of_a_proxy_count_for_neither_address_nor_user() {
 /// Moves, closings and ends meet in every order on several threads; afterwards nothing is counted.
 #[test]
 fn places_that_move_while_others_take_them_are_counted_once() {
-    let slots = Slots::of(100_000, 8, &[]);
+    let slots = ConnectionSlots::of(100_000, 8, &[]);
     let users: Vec<_> = (0..3).map(|_| user()).collect();
     std::thread::scope(|scope| {
         for seed in 0..4_usize {
@@ -237,7 +237,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
 
 #[test]
 fn connections_past_the_bound_are_in_the_reserve() {
-    let slots = Slots::of(2, 100, &[]);
+    let slots = ConnectionSlots::of(2, 100, &[]);
     let mut held: Vec<_> = (0..2).map(|_| slot(slots.admit(address("192.0.2.1")))).collect();
     assert!(matches!(slots.admit(address("192.0.2.2")), Admission::Reserve(_)));
     held.pop();
@@ -246,7 +246,7 @@ fn connections_past_the_bound_are_in_the_reserve() {
 
 #[test]
 fn what_is_buffered_counts_by_the_clients_address() {
-    let slots = Slots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
+    let slots = ConnectionSlots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
     let client = |peer: &str, forwarded: &'static str| {
         let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
         slot(slots.admit(address(peer))).client(address(peer), &headers)

@@ -104,19 +104,19 @@ impl From<Unsubscribe> for Ended {
 
 /// How a command failed: with an error in its reply, or by ending the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum CommandError {
     Reply(Failure),
     Close(Disconnect),
 }
 
-impl From<Failure> for Fault {
+impl From<Failure> for CommandError {
     fn from(failure: Failure) -> Self {
-        Fault::Reply(failure)
+        CommandError::Reply(failure)
     }
 }
 
-impl From<Disconnect> for Fault {
+impl From<Disconnect> for CommandError {
     fn from(why: Disconnect) -> Self {
-        Fault::Close(why)
+        CommandError::Close(why)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    codes::{Disconnect, Failure, Fault},
+    codes::{CommandError, Disconnect, Failure},
     connecting,
     connection::Connection,
     protocol::{
@@ -30,17 +30,17 @@ pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Reque
             queue(answer);
             Ok(None)
         }
-        Err(Fault::Reply(failure)) => {
+        Err(CommandError::Reply(failure)) => {
             push.metrics.error(failure.code);
             queue(Answer::Error(failure.into()));
             Ok(Some(failure))
         }
-        Err(Fault::Close(why)) => Err(why),
+        Err(CommandError::Close(why)) => Err(why),
     }
 }
 
 /// Answers a command; `None` if the reply is queued already.
-fn answer(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Answer>, Fault> {
+fn answer(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Answer>, CommandError> {
     Ok(Some(match request {
         Request::Subscribe(request) => return subscribing::subscribe(push, connection, id, &request).map(|()| None),
         Request::Unsubscribe(ChannelRequest { channel }) => {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    codes::{Disconnect, Failure, Fault},
+    codes::{CommandError, Disconnect, Failure},
     connection::{Begun, Connection, SUBSCRIPTIONS, Terms},
     encoding::Encoding,
     outbox::Outbox,
@@ -42,13 +42,18 @@ pub struct Welcome {
 
 /// Accepts a client, and begins the subscriptions in its request. A subscription with an invalid token is left out, as
 /// Centrifugo does.
-pub fn connect(push: &Push, request: ConnectRequest, welcome: Welcome, outbox: &Arc<Outbox>) -> Result<Arc<Connection>, Fault> {
+pub fn connect(
+    push: &Push,
+    request: ConnectRequest,
+    welcome: Welcome,
+    outbox: &Arc<Outbox>,
+) -> Result<Arc<Connection>, CommandError> {
     if request.token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
     let identity = tokens::of_connection(&push.site, &request.token).map_err(|refusal| match refusal {
-        Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
-        Refusal::Unreadable | Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
+        Refusal::Expired => CommandError::Reply(Failure::TOKEN_EXPIRED),
+        Refusal::Unreadable | Refusal::Mismatch => CommandError::Close(Disconnect::INVALID_TOKEN),
     })?;
     // Those to the user's own streams have no token.
     if request.subs.values().filter(|asked| !asked.token.is_empty()).count() > SUBSCRIPTIONS {
@@ -86,7 +91,7 @@ fn accept(
     connection: &Arc<Connection>,
     (subs, own): (HashMap<String, SubscribeRequest>, &[String]),
     welcome: Welcome,
-) -> Result<(), Fault> {
+) -> Result<(), CommandError> {
     let mut asked: Vec<(Begun, SubscribeRequest)> = Vec::new();
     for (channel, request) in subs {
         let terms = match tokens::of_subscription(&push.site, connection, &channel, &request.token) {
@@ -146,7 +151,7 @@ fn accept(
 }
 
 /// Replaces the connection's token by one that expires later.
-pub fn refresh(push: &Push, connection: &Connection, token: &str) -> Result<RefreshResult, Fault> {
+pub fn refresh(push: &Push, connection: &Connection, token: &str) -> Result<RefreshResult, CommandError> {
     if token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }

@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{
     encoding::{self, Encoding},
-    socket::{self, Manner, Pings},
+    socket::{self, Pings, SocketOptions},
 };
 use crate::{push::context::Push, push::embedded::upgrade::Upgrade};
 
@@ -27,7 +27,7 @@ pub fn websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let encoding = if !json && (protobuf || by_query) { Encoding::Protobuf } else { Encoding::Json };
     let chosen = if json { Some("centrifuge-json") } else { protobuf.then_some("centrifuge-protobuf") };
     let pings = if asked("cf_ws_frame_ping_pong", "true") { Pings::Frames } else { Pings::Messages };
-    upgrade(req, push.0, chosen, Manner { encoding, pings, first: None })
+    upgrade(req, push.0, chosen, SocketOptions { encoding, pings, first: None })
 }
 
 /// `GET /connection/uni_websocket`: for clients that only listen. They send one message, the content of `connect`, or put
@@ -38,7 +38,7 @@ pub fn uni_websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
         Ok(first) => first,
         Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
     };
-    upgrade(req, push.0, None, Manner { encoding: Encoding::Listener, pings: Pings::Both, first })
+    upgrade(req, push.0, None, SocketOptions { encoding: Encoding::Listener, pings: Pings::Both, first })
 }
 
 /// The value of a parameter in the request's address.
@@ -47,7 +47,7 @@ pub fn query(req: &Request, name: &str) -> Option<String> {
     pairs.into_owned().find_map(|(key, value)| (key == name).then_some(value))
 }
 
-fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, manner: Manner) -> Response {
+fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, manner: SocketOptions) -> Response {
     let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
     let has =
         |name: header::HeaderName, value: &str| req.header(name).is_some_and(|header| header.to_lowercase().contains(value));

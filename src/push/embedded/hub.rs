@@ -27,13 +27,13 @@ const PRESENT_MAX: usize = 1000;
 
 /// The subscribers of a channel.
 #[derive(Default)]
-struct Channel {
+struct Subscribers {
     subscribers: HashMap<Uuid, Arc<Connection>>,
     /// The number of subscribers that get joins and leaves.
     watchers: usize,
 }
 
-type Shard = HashMap<String, Channel>;
+type Shard = HashMap<String, Subscribers>;
 
 /// Connections with newly queued frames.
 pub type Touched = Vec<Arc<Connection>>;
@@ -129,7 +129,7 @@ impl Hub {
             let shard = self.reading(channel);
             // Under the shard's lock, so that the subscription ends either before the join, or after it with a leave.
             if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
-                touched = audience.tell(channel, PushBody::Join(JoinLeave { info: connection.info() }));
+                touched = audience.notify_watchers(channel, PushBody::Join(JoinLeave { info: connection.info() }));
             }
         }
         flush(touched);
@@ -145,7 +145,7 @@ impl Hub {
                 audience.subscribers.remove(&connection.client);
                 audience.watchers -= usize::from(ended.watched);
                 if ended.announced {
-                    touched = audience.tell(channel, PushBody::Leave(JoinLeave { info: connection.info() }));
+                    touched = audience.notify_watchers(channel, PushBody::Leave(JoinLeave { info: connection.info() }));
                 }
                 if audience.subscribers.is_empty() {
                     shard.remove(channel);
@@ -208,9 +208,9 @@ impl Hub {
     }
 }
 
-impl Channel {
+impl Subscribers {
     /// Queues a join or leave for the channel's watchers.
-    fn tell(&self, channel: &str, news: PushBody) -> Touched {
+    fn notify_watchers(&self, channel: &str, news: PushBody) -> Touched {
         if self.watchers == 0 {
             return Vec::new();
         }

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    codes::{Disconnect, Fault},
+    codes::{CommandError, Disconnect},
     connecting::{self, Welcome},
     connection::Connection,
     encoding::{self, Encoding},
@@ -59,8 +59,8 @@ pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
                 push.hub.unregister(&connection);
                 why
             }
-            Err(Fault::Reply(failure)) => Some(for_listener(failure)),
-            Err(Fault::Close(why)) => Some(why),
+            Err(CommandError::Reply(failure)) => Some(for_listener(failure)),
+            Err(CommandError::Close(why)) => Some(why),
         };
         if let Some(why) = why {
             push.metrics.close(why.code);

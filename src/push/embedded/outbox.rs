@@ -1,4 +1,4 @@
-//! What a client is still to be sent: frames in the bytes of its transport, in order and bounded. Enqueueing never waits: an
+//! The send queue of a client: frames in the bytes of its transport, in order and bounded. Enqueueing never waits: an
 //! outbox that exceeds its bound ends its connection as slow.
 //!
 //! The thread that has queued frames also sends them, as far as the client's socket takes them at once, because waking a task

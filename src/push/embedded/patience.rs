@@ -25,7 +25,7 @@ const _: () = {
     assert!(REFUSALS as usize > SUBSCRIPTIONS, "a client may have lost the right to all of its channels");
 };
 
-/// What a client has sent so far, as far as it is counted.
+/// Counts of messages that a client has sent for nothing.
 #[derive(Default)]
 pub struct Patience {
     /// Frames without a command, since the server's last ping.

@@ -24,7 +24,7 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    codes::{Disconnect, Failure, Fault},
+    codes::{CommandError, Disconnect, Failure},
     commands,
     connecting::{self, Welcome},
     connection::Connection,
@@ -57,7 +57,7 @@ const LAST_MESSAGES: usize = 100;
 const AHEAD: usize = MOST_BYTES / 4;
 
 /// The options of a socket, from its address and subprotocol.
-pub struct Manner {
+pub struct SocketOptions {
     pub encoding: Encoding,
     pub pings: Pings,
     /// The connect request, if the address contains it.
@@ -75,7 +75,7 @@ pub enum Pings {
 }
 
 /// Serves a socket from the handshake to the close.
-pub async fn run(push: Arc<Push>, io: Upgraded, manner: Manner) {
+pub async fn run(push: Arc<Push>, io: Upgraded, manner: SocketOptions) {
     let slot = io.slot.clone();
     let Some((wire, outbox)) = Wire::new(io) else { return };
     let config = WebSocketConfig::default()
@@ -84,7 +84,7 @@ pub async fn run(push: Arc<Push>, io: Upgraded, manner: Manner) {
         .max_message_size(Some(FRAME_MAX))
         .max_frame_size(Some(FRAME_MAX));
     let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
-    let Manner { encoding, pings, .. } = manner;
+    let SocketOptions { encoding, pings, .. } = manner;
     let patience = Patience::default();
     let mut socket = Socket { push, slot, stream, outbox, encoding, pings, patience, work: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
@@ -261,8 +261,8 @@ impl Socket {
                 self.connected = Some((connection, heartbeat));
                 Ok(())
             }
-            Err(Fault::Reply(failure)) if is_listener => Err(for_listener(failure).into()),
-            Err(Fault::Reply(failure)) => {
+            Err(CommandError::Reply(failure)) if is_listener => Err(for_listener(failure).into()),
+            Err(CommandError::Reply(failure)) => {
                 self.push.metrics.error(failure.code);
                 self.outbox.push(self.encoding.frame(Reply::new(id, Answer::Error(failure.into()))));
                 self.send_queued().await?;
@@ -270,7 +270,7 @@ impl Socket {
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
                 Err(End::Gone)
             }
-            Err(Fault::Close(why)) => Err(why.into()),
+            Err(CommandError::Close(why)) => Err(why.into()),
         }
     }
 

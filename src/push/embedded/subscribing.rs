@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::Connection as Sqlite;
 
 use super::{
-    codes::{Disconnect, Failure, Fault},
+    codes::{CommandError, Disconnect, Failure},
     connection::{Begun, Connection, Refused, Terms},
     protocol::{
         replies::{Answer, Expiry, HistoryResult, Publication, PushBody, Reply, SubscribeResult, Subscribed},
@@ -32,7 +32,7 @@ use crate::{
 const CHANNEL_NAME_MAX: usize = 255;
 
 /// Answers `subscribe`. Events that were published during the command follow the reply.
-pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), Fault> {
+pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), CommandError> {
     let channel = &request.channel;
     if channel.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
@@ -52,9 +52,9 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
     }
     let expires_at =
         tokens::of_subscription(&push.site, connection, channel, &request.token).map_err(|refusal| match refusal {
-            Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
-            Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
-            Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
+            Refusal::Expired => CommandError::Reply(Failure::TOKEN_EXPIRED),
+            Refusal::Unreadable => CommandError::Reply(Failure::PERMISSION_DENIED),
+            Refusal::Mismatch => CommandError::Close(Disconnect::INVALID_TOKEN),
         })?;
     let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false, is_own: false };
     let Start { begun, result, seq } = begin(push, connection, request, terms)?;
@@ -70,7 +70,7 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
 /// Begins a subscription for a client that didn't ask for it. The client gets a subscribe push, and then the publications
 /// after the position in the request. Nothing happens if the connection is subscribed already, has ended, or has no reply
 /// to its `connect` yet.
-pub fn impose(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<(), Fault> {
+pub fn impose(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<(), CommandError> {
     if !connection.is_here() {
         return Ok(());
     }
@@ -98,7 +98,7 @@ struct Start {
 }
 
 /// Begins a subscription if the connection's user has the right to the channel.
-fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, Fault> {
+fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, CommandError> {
     let channel = &request.channel;
     let begun = push.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
         Refused::Already => Failure::ALREADY_SUBSCRIBED,
@@ -166,7 +166,7 @@ fn publication(publication: publications::Publication) -> Publication {
 }
 
 /// Replaces a subscription's token by one that expires later.
-pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
+pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, CommandError> {
     let SubRefreshRequest { channel, token } = request;
     require_subscribed(connection, channel)?;
     if token.is_empty() {
@@ -184,7 +184,7 @@ pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest
 
 /// Publications of a channel that the connection is subscribed to. A `limit` of 0 returns none, as Centrifugo does; -1
 /// returns as many as an answer may hold.
-pub fn history(push: &Push, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, Fault> {
+pub fn history(push: &Push, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, CommandError> {
     require_subscribed(connection, &request.channel)?;
     let found = push.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
         Some(stream) => look_back(conn, stream, request),
@@ -214,7 +214,7 @@ pub fn look_back(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Res
 }
 
 /// Refuses a command about a channel that the connection is not subscribed to.
-pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), Fault> {
+pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), CommandError> {
     if channel.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }

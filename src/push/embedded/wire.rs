@@ -16,7 +16,7 @@ use crate::{limits::admission::Slot, net::socket::Socket, push::embedded::upgrad
 
 pub struct Wire {
     socket: Arc<Socket>,
-    /// What was read before the upgrade.
+    /// The bytes that were read before the upgrade.
     before: Bytes,
     outbox: Arc<Outbox>,
     /// Bytes that may still be read.

@@ -13,7 +13,7 @@ use crate::{
     push::{
         context::Push,
         embedded::{
-            codes::{Disconnect, Failure, Fault, Unsubscribe},
+            codes::{CommandError, Disconnect, Failure, Unsubscribe},
             connection::{Connection, Terms},
             protocol::{
                 replies::{Expiry, PushBody, Reply},
@@ -81,20 +81,20 @@ pub fn subscribe(push: &Push, request: Subscribe) -> Answer {
     let refused = imposed.collect::<Vec<_>>().into_iter().find_map(Result::err);
     match refused {
         None => done(),
-        Some(Fault::Reply(failure)) => Err(failure.into()),
-        Some(Fault::Close(_)) => Err(Failure::INTERNAL.into()),
+        Some(CommandError::Reply(failure)) => Err(failure.into()),
+        Some(CommandError::Close(_)) => Err(Failure::INTERNAL.into()),
     }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct Channel {
+pub struct UserChannelRequest {
     #[serde(flatten)]
     whose: Whose,
     channel: String,
 }
 
-pub fn unsubscribe(push: &Push, request: &Channel) -> Answer {
+pub fn unsubscribe(push: &Push, request: &UserChannelRequest) -> Answer {
     let connections = request.whose.connections(push)?;
     stream(push, &request.channel)?;
     connections.iter().for_each(|connection| push.hub.revoke(connection, &request.channel, Unsubscribe::BY_SERVER));

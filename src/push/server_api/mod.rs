@@ -5,10 +5,10 @@
 //! No command subscribes a user to a channel without the right to it.
 
 mod answers;
-mod asking;
 mod clients;
 pub mod memory;
 mod publishing;
+mod queries;
 mod repeats;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -54,11 +54,11 @@ async fn answer(push: &Arc<Push>, method: &str, params: &str) -> Answer {
         "unsubscribe" => clients::unsubscribe(push, &read(params)?),
         "disconnect" => clients::disconnect(push, read(params)?),
         "refresh" => clients::refresh(push, &read(params)?),
-        "presence" => asking::presence(push, &read(params)?),
-        "presence_stats" => asking::presence_stats(push, &read(params)?),
-        "history" => asking::history(push, &read(params)?),
-        "channels" => asking::channels(push, &read(params)?),
-        "info" => asking::info(push),
+        "presence" => queries::presence(push, &read(params)?),
+        "presence_stats" => queries::presence_stats(push, &read(params)?),
+        "history" => queries::history(push, &read(params)?),
+        "channels" => queries::channels(push, &read(params)?),
+        "info" => queries::info(push),
         "history_remove" | "rpc" => Err(Failure::NOT_AVAILABLE.into()),
         _ => Err(Failure::METHOD_NOT_FOUND.into()),
     }

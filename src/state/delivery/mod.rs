@@ -1,5 +1,7 @@
 //! The state that the job of webhook deliveries shares with the rest of the server.
 
+pub mod sending;
+
 use std::{
     collections::HashSet,
     sync::{
@@ -8,11 +10,11 @@ use std::{
     },
 };
 
-use crate::{domain::webhooks::delivery_slots::Slots, event::Effect, id::WebhookId};
+use crate::{domain::webhooks::delivery::slots::DeliverySlots, event::Effect, id::WebhookId};
 
 #[derive(Default)]
-pub struct Delivering {
-    slots: Mutex<Slots>,
+pub struct DeliveryState {
+    slots: Mutex<DeliverySlots>,
     changed: Mutex<Changed>,
     /// The cursor of webhooks: the last row of the log that they have followed, in memory and as stored in the database.
     pub(crate) followed: AtomicI64,
@@ -27,7 +29,7 @@ pub(crate) struct Changed {
     pub is_all: bool,
 }
 
-impl Delivering {
+impl DeliveryState {
     /// Notes the webhooks whose queue or state a commit has changed.
     pub fn after(&self, effects: &[Effect]) {
         for effect in effects {
@@ -53,7 +55,7 @@ impl Delivering {
         self.changed.lock().expect("nothing panics while it holds this")
     }
 
-    pub(crate) fn slots(&self) -> MutexGuard<'_, Slots> {
+    pub(crate) fn slots(&self) -> MutexGuard<'_, DeliverySlots> {
         self.slots.lock().expect("nothing panics while it holds this")
     }
 }

@@ -285,7 +285,7 @@ async fn a_link_takes_the_same_statements_for_an_address_without_an_account() {
                 }
             }
             let [known, unknown] = ["ada@example.org", "nobody@example.org"]
-                .map(|email| statements(tx, |tx| mailbox::tell_of_guesses(tx, email, 5)).unwrap());
+                .map(|email| statements(tx, |tx| mailbox::mail_about_guesses(tx, email, 5)).unwrap());
             assert_eq!(known, unknown);
             Ok(())
         })

@@ -1,22 +1,9 @@
 //! Deleted channels are kept for a while, and then gone with everything in them.
 
 use serde_json::json;
-use tidings::{
-    db::Tx,
-    domain::{messages::purging, webhooks},
-    error::Result,
-    time::Time,
-};
+use tidings::{domain::channel_purging::purge, time::Time};
 
 use crate::harness::{DAY, Server, blob, encoded, text};
-
-/// Purges as housekeeping does: a channel's webhooks go before the channel.
-fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    match webhooks::purging::purge(tx, before, limit)? {
-        0 => purging::purge(tx, before, limit),
-        gone => Ok(gone),
-    }
-}
 
 #[tokio::test]
 async fn purging_erases_the_deleted_channel_and_no_other() {

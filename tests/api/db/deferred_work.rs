@@ -16,13 +16,16 @@ use tidings::{
             proof::{self, Proof},
         },
         channels::record,
-        chores,
+        deferred_work,
         messages::deleting,
         organisations::{leaving, members, memberships, roles},
         streams::{self, recovery},
         webhooks::{
-            deliveries::{self, Claim},
-            feeds, following,
+            delivery::{
+                following,
+                queue::{self, Claim},
+            },
+            feeds,
         },
     },
     error::{Code, Error, Result},
@@ -87,14 +90,14 @@ fn id(text: &str) -> Uuid {
 }
 
 fn left(app: &App) -> i64 {
-    app.db.read(|conn| chores::count(conn)).unwrap()
+    app.db.read(|conn| deferred_work::count(conn)).unwrap()
 }
 
-/// Finishes all chores and lets webhooks follow the log; returns the number of slices.
+/// Finishes all deferred work and lets webhooks follow the log; returns the number of slices.
 async fn finish(app: &App) -> usize {
     let mut slices = 0;
     loop {
-        let done = app.db.write(tidings::jobs::chores::work).await.unwrap();
+        let done = app.db.write(tidings::jobs::deferred_work::work).await.unwrap();
         let followed = if follow(app).await { 1 } else { 0 };
         if done + followed == 0 {
             return slices;
@@ -108,7 +111,7 @@ async fn follow(app: &App) -> bool {
     let from = app.db.write(following::start).await.unwrap();
     let ahead = app.db.read(|conn| following::look(conn, from)).unwrap();
     app.db.write(move |tx| following::follow(tx, ahead.seq)).await.unwrap();
-    ahead.comes == following::Comes::Work
+    ahead.next == following::Next::Work
 }
 
 /// Channels that Grace owns and Ada is in, each with a webhook of Grace's that has something to deliver.
@@ -139,7 +142,7 @@ const LAST_WEBHOOK: WebhookId = WebhookId(Uuid::from_u128((0xf3 << 120) + MANY))
 
 /// Whether the last of Grace's webhooks, which is active and has a queued delivery, is refused to deliver.
 async fn is_refused(app: &App) -> bool {
-    let claims = app.db.write(move |tx| deliveries::claim(tx, &[LAST_WEBHOOK])).await.unwrap();
+    let claims = app.db.write(move |tx| queue::claim(tx, &[LAST_WEBHOOK])).await.unwrap();
     matches!(claims[..], [Claim::Refused])
 }
 
@@ -350,7 +353,7 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
 async fn a_failing_chore_does_not_delay_others() {
     let scene = Scene::make("poster", |_| String::new()).await;
     let server = Server::on_copy_of(scene.folder.path(), |_| {}).await;
-    // The log's row of message 1 can't be changed, and its chore is the first.
+    // The log's row of message 1 can't be changed, and its work is the first.
     let broken =
         "insert into events (stream, audience, type, message_n, body, created_at)
            values ('x', 'subscribers', 'updated', 1, '{}', 1), ('x', 'subscribers', 'updated', 2, '{}', 1);

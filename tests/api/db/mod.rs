@@ -1,5 +1,5 @@
-mod chores;
 mod clocks;
+mod deferred_work;
 mod jumps;
 mod positions;
 mod races;

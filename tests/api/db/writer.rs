@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use tidings::{
     db::{Db, Tx, write_once},
-    domain::{log::events, webhooks::deliveries},
+    domain::{log::events, webhooks::delivery::queue},
     error::{Code, Error, Result},
     event::{Effect, Kind, Stream},
     id::ChannelId,
@@ -295,6 +295,6 @@ async fn a_slice_of_pruning_is_bounded_in_bytes() {
     let later = Time::now() + std::time::Duration::from_secs(1);
     for expected in [1, 1, 1, 0] {
         assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 200)).await.unwrap(), expected);
-        assert_eq!(fixture.db.write(|tx| deliveries::prune_events(tx, 200)).await.unwrap(), expected);
+        assert_eq!(fixture.db.write(|tx| queue::prune_events(tx, 200)).await.unwrap(), expected);
     }
 }

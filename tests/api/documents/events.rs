@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use serde_json::{Value, json};
 use tidings::{
-    domain::{payloads, webhooks::deliveries},
+    domain::{event_schemas, webhooks::delivery::queue},
     event::Kind,
 };
 
@@ -46,7 +46,7 @@ async fn the_recorded_messages_and_their_catalogue_agree_with_a_run() {
         let addresses = addresses.collect::<Vec<_>>().join(", ");
         parts.event(message, &format!("Published on {addresses}."), &fields.table(message), &example["payload"]);
     }
-    for kind in deliveries::Kind::ALL {
+    for kind in queue::DeliveryKind::ALL {
         let (message, example) = (&messages[kind.name()], &recorded["deliveries"][kind.name()]);
         assert_conforms(&example["payload"], &message["payload"], schemas);
         parts.delivery(message, &fields.table(message), example);
@@ -63,7 +63,7 @@ async fn the_asyncapi_document_has_every_kind_of_event_and_delivery_with_an_exam
     let document = server.anonymous().get("/asyncapi.json").await.expect(200);
     let (channels, components) = (document["channels"].as_object().unwrap(), &document["components"]);
     let mut wanted = pushed();
-    wanted.extend(deliveries::Kind::ALL.map(deliveries::Kind::name));
+    wanted.extend(queue::DeliveryKind::ALL.map(queue::DeliveryKind::name));
     wanted.sort_unstable();
     assert_eq!(components["messages"].as_object().unwrap().keys().collect::<Vec<_>>(), wanted);
     for key in wanted {
@@ -83,7 +83,7 @@ async fn the_asyncapi_document_has_every_kind_of_event_and_delivery_with_an_exam
 /// The names of the messages that are pushed.
 fn pushed() -> Vec<&'static str> {
     let mut schemas = schemars::SchemaGenerator::default();
-    let pushed = Kind::ALL.into_iter().filter(|kind| payloads::schema(*kind, &mut schemas).is_some());
+    let pushed = Kind::ALL.into_iter().filter(|kind| event_schemas::schema(*kind, &mut schemas).is_some());
     pushed.map(|kind| if kind == Kind::Message { "message" } else { kind.name() }).collect()
 }
 
@@ -140,7 +140,7 @@ async fn record(server: &Server) -> Value {
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
     let test = loop {
         let received = receiver.next().await;
-        if received.json()["type"] == deliveries::Kind::Test.name() {
+        if received.json()["type"] == queue::DeliveryKind::Test.name() {
             break received;
         }
     };
@@ -151,7 +151,7 @@ async fn record(server: &Server) -> Value {
         (key, json!({ "channels": channels, "payload": names.replace(payload) }))
     });
     let events: BTreeMap<_, _> = events.collect();
-    let deliveries = [(deliveries::Kind::MessageCreated, created), (deliveries::Kind::Test, test)];
+    let deliveries = [(queue::DeliveryKind::MessageCreated, created), (queue::DeliveryKind::Test, test)];
     let deliveries = deliveries.map(|(kind, received)| (kind.name(), shown(&mut names, &received)));
     json!({ "events": events, "deliveries": BTreeMap::from(deliveries) })
 }

@@ -4,7 +4,10 @@ use tidings::{
     domain::{
         access::{Caller, PlatformRole},
         messages::posting::{self, New},
-        webhooks::{self, deliveries, replay, schedule},
+        webhooks::{
+            self,
+            delivery::{queue, replay, schedule},
+        },
     },
     error::{Code, Error},
     id::{ChannelId, SessionId, UserId, WebhookId},
@@ -27,7 +30,7 @@ async fn claiming_a_delivery_does_not_scan_a_long_queue() {
     assert_eq!(due[0], "SEARCH w USING PRIMARY KEY (id=?)");
     let first = "SEARCH d USING COVERING INDEX deliveries_due (webhook_id=? AND due_at>?)";
     assert!(due.iter().any(|step| step == first), "{due:?}");
-    let claim = plan(deliveries::CLAIM, &[&[0_u8; 16].as_slice(), &0]);
+    let claim = plan(queue::CLAIM, &[&[0_u8; 16].as_slice(), &0]);
     assert_eq!(claim[0], "SEARCH w USING PRIMARY KEY (id=?)");
     assert_eq!(claim[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
     let span = plan(replay::SPAN, &[&[0_u8; 16].as_slice(), &0, &1, &1001]);

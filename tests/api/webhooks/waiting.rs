@@ -13,11 +13,7 @@ use crate::{
 use serde_json::{Value, json};
 use tidings::{
     db::Tx,
-    domain::{
-        accounts::administration,
-        messages::purging,
-        webhooks::{self, deliveries},
-    },
+    domain::{accounts::administration, channel_purging, webhooks::delivery::queue},
     error::Result,
     time::Time,
 };
@@ -274,18 +270,14 @@ impl World {
     /// Old deliveries go, also those that wait.
     fn prune(&self) {
         self.server.sql("update deliveries set created_at = 1 where id in (select id from deliveries order by id limit 30)");
-        while self.write(|tx| deliveries::prune(tx, Time::now() - DAY, SLICE)) > 0 {}
-        while self.write(|tx| deliveries::prune_events(tx, SLICE)) > 0 {}
+        while self.write(|tx| queue::prune(tx, Time::now() - DAY, SLICE)) > 0 {}
+        while self.write(|tx| queue::prune_events(tx, SLICE)) > 0 {}
     }
 
     /// Purges deleted channels while attempts are still under way.
     fn purge(&self) {
         self.server.sql("update channels set deleted_at = 1");
-        let purge = |tx: &mut Tx| match webhooks::purging::purge(tx, Time::now(), SLICE)? {
-            0 => purging::purge(tx, Time::now(), SLICE),
-            gone => Ok(gone),
-        };
-        while self.write(purge) > 0 {
+        while self.write(|tx| channel_purging::purge(tx, Time::now(), SLICE)) > 0 {
             assert_eq!(self.server.count("pragma_foreign_key_check"), 0);
         }
         for table in ["deliveries", "webhook_events", "webhook_history", "webhooks"] {

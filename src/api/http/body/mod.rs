@@ -171,7 +171,7 @@ fn resolved<'a>(schema: &'a MetaSchemaRef, registry: &'a Registry) -> Option<&'a
     }
 }
 
-/// What is wrong with the value of a field, if it doesn't fit the schema.
+/// The error in the value of a field, if it doesn't fit the schema.
 fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &str) -> Option<Refusal> {
     let schema = resolved(schema, registry)?;
     let (fits, kind) = match (schema.ty, schema.format) {
@@ -206,7 +206,7 @@ fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &st
     (!fits).then(|| Code::InvalidValue.says(format!("{field} must be {kind}")).at(field))
 }
 
-/// What is wrong with the first faulty field of an object.
+/// The error in the first faulty field of an object.
 fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Registry, object: &str) -> Option<Refusal> {
     let given = |field: &str| fields.get(field).filter(|value| !value.is_null());
     let is_missing = |field: &&&str| given(field).is_none();

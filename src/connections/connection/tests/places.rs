@@ -7,7 +7,7 @@ const OFFICE: &str = "192.0.2.1";
 /// A client at an address with so many places for strangers.
 fn stranger_of(most: usize, deadlines: Deadlines) -> (DuplexStream, Served) {
     let (here, there) = duplex(1024);
-    (here, serve_in(Slots::new(most, &[]), there, deadlines, false))
+    (here, serve_in(ConnectionSlots::new(most, &[]), there, deadlines, false))
 }
 
 fn admit(served: &Served) -> Admission {

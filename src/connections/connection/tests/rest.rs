@@ -1,4 +1,4 @@
-//! What a connection does between its last answer and the moment when it frees its buffers.
+//! Connections between their last answer and the moment when they free their buffers.
 
 use super::*;
 

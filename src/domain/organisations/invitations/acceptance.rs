@@ -145,7 +145,7 @@ pub fn require_new(conn: &View, open: &Found) -> Result<()> {
     Ok(())
 }
 
-/// What somebody who opens an invitation is told before they accept it.
+/// The facts that somebody who opens an invitation sees before they accept it.
 pub struct Preview {
     pub organisation: String,
     /// The invited address.

@@ -8,19 +8,18 @@ use crate::{
     db::{Tx, View},
     domain::{
         access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
-        accounts,
+        accounts, mail_queue,
         organisations::{
             administration,
             invitations::{self, Invitation},
             roles::{self, Role},
         },
-        outbox,
         rights::Rights,
         text::{self, Rule},
     },
     error::{Code, Error, Refusal, Result},
     id::{InvitationId, OrganisationId, UserId},
-    mail::{self, Kind, Mail},
+    mail::{self, Mail, MailKind},
     secret::{self, Hash},
     site::Site,
     time::Time,
@@ -92,7 +91,7 @@ pub fn create_for_operator(
     let answers = invite(tx, caller.user, organisation, emails, role.id)?;
     let name = accounts::own(tx, caller)?.shown_name();
     for mail in mails(tx, &name, organisation, answers.iter().flatten())? {
-        outbox::insert(tx, &mail)?;
+        mail_queue::insert(tx, &mail)?;
     }
     Ok(answers.into_iter().map(|answer| answer.map(drop).map_err(|declined| declined.reason.says)).collect())
 }
@@ -154,7 +153,7 @@ fn send(tx: &mut Tx, caller: Caller, organisation: OrganisationId, invitations: 
     count(tx, organisation.0.as_bytes(), more, bounds.per_organisation, Error::TooMany)?;
     count(tx, SERVER, more, bounds.per_server, Error::TooMany)?;
     for mail in mails(tx, &inviter.shown_name(), organisation, invitations)? {
-        outbox::queue(tx, mail)?;
+        mail_queue::add(tx, mail)?;
     }
     Ok(())
 }
@@ -267,10 +266,10 @@ pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails:
         let invitation = known
             .ok_or_else(|| Error::Invalid(Code::NotInvited.says(format!("{address} has no pending invitation")).at("emails")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
-        if outbox::within_quota(tx, &address, Kind::Invitation)? {
+        if mail_queue::within_quota(tx, &address, MailKind::Invitation)? {
             again.push(renew(tx, caller.user, invitation)?);
         } else {
-            outbox::log_dropped(Kind::Invitation);
+            mail_queue::log_dropped(MailKind::Invitation);
         }
     }
     send(tx, caller, organisation, &again)

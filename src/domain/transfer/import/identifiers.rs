@@ -14,17 +14,17 @@ use crate::{
 
 /// The new identifiers of an organisation's records.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct Identifiers {
     /// How the keys in `meta` begin; empty before the organisation is known.
     prefix: String,
     /// New identifiers by those of the file, read at the first use.
     new: Option<HashMap<Uuid, Uuid>>,
 }
 
-impl Taken {
-    /// Those of the organisation that has this identifier in the file.
-    pub fn of(exported: OrganisationId) -> Taken {
-        Taken { prefix: format!("imported {exported} "), new: None }
+impl Identifiers {
+    /// The identifiers of the organisation that has this identifier in the file.
+    pub fn of(exported: OrganisationId) -> Identifiers {
+        Identifiers { prefix: format!("imported {exported} "), new: None }
     }
 
     /// The identifier here of a record that may be here.

@@ -9,7 +9,7 @@ use crate::{
     db::Tx,
     domain::{
         messages::{
-            mentions::{self, Kind, Mention},
+            mentions::{self, Mention, MentionKind},
             posting::Content,
             reactions::{EMOJIS_MAX, Emoji},
             thread_members::{self, Root},
@@ -101,8 +101,8 @@ impl Import {
     /// A mention of this organisation's: of the message's channel, or of a person whom the export describes.
     fn mention(&self, channel: ChannelId, mention: &Mention) -> Option<Mention> {
         let id = match mention.kind {
-            Kind::Channel => channel.0,
-            Kind::User => self.people.get(&UserId(mention.id))?.0,
+            MentionKind::Channel => channel.0,
+            MentionKind::User => self.people.get(&UserId(mention.id))?.0,
         };
         Some(Mention { id, ..mention.clone() })
     }

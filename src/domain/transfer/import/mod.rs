@@ -5,9 +5,9 @@
 //! another one.
 
 mod channels;
+mod identifiers;
 mod messages;
 mod people;
-mod taken;
 
 use std::{
     borrow::Cow,
@@ -17,7 +17,7 @@ use std::{
 use rusqlite::ErrorCode;
 use serde::Serialize;
 
-use self::taken::Taken;
+use self::identifiers::Identifiers;
 use super::records::Record;
 use crate::{
     db::Tx,
@@ -31,16 +31,16 @@ const PEOPLE_MAX: usize = 200_000;
 /// Different reasons for which something is left out. What comes after them is counted together.
 const REASONS_MAX: usize = 1_000;
 
-/// What an import has done with the records of one kind.
+/// The counts of an import for the records of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     pub records: &'static str,
     pub written: u64,
-    /// Those that were there already.
+    /// Records that were there already.
     pub found: u64,
 }
 
-/// What was not imported, or not as it was.
+/// Records that were not imported, or not as they were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     pub left_out: String,
@@ -63,7 +63,7 @@ pub struct Import {
     organisation: Option<OrganisationId>,
     /// Whether a reply to a post that is not there becomes a post, and is not refused.
     with_orphans: bool,
-    taken: Taken,
+    taken: Identifiers,
     /// Accounts on this server by the identifiers that the records name people with.
     people: HashMap<UserId, UserId>,
     outcomes: Vec<Outcome>,
@@ -110,7 +110,7 @@ impl Import {
     /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.
     pub fn open(&mut self, organisation: OrganisationId) {
         (self.organisation, self.into) = (Some(organisation), Some(organisation));
-        self.taken = Taken::of(organisation);
+        self.taken = Identifiers::of(organisation);
     }
 
     /// Notes that something is not imported, or not as it was.

@@ -2,7 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
-use super::{Import, PEOPLE_MAX, foreign, taken::Taken};
+use super::{Import, PEOPLE_MAX, foreign, identifiers::Identifiers};
 use crate::{
     db::{Tx, log},
     domain::{
@@ -57,7 +57,7 @@ impl Import {
         if self.organisation.is_some() {
             return Err(Error::failed("the file has several organisations"));
         }
-        self.taken = Taken::of(organisation.id);
+        self.taken = Identifiers::of(organisation.id);
         let id = OrganisationId(self.taken.here(tx, organisation.id.0)?);
         if self.into.is_some_and(|into| into != id) {
             return Err(Error::failed(format!("the file has the organisation {id}, not the one that --organisation names")));

@@ -9,17 +9,17 @@ use crate::{
     id::{ChannelId, UserId},
 };
 
-pub(super) const WEBHOOKS: Consumer = Consumer("webhooks_seq");
+pub(in crate::domain) const WEBHOOKS: Consumer = Consumer("webhooks_seq");
 /// Rows of the event log that one slice reads.
-pub(super) const ROWS: u32 = 1000;
+pub(in crate::domain) const ROWS: u32 = 1000;
 
 /// The last row that webhooks have processed; the greatest number, past every row, before they have begun to follow the log.
-pub(super) fn find(conn: &Connection) -> Result<i64> {
+pub(in crate::domain) fn find(conn: &Connection) -> Result<i64> {
     Ok(cursors::find(conn, WEBHOOKS)?.unwrap_or(i64::MAX))
 }
 
 /// A row of the event log, with the columns that webhooks need.
-pub(super) struct Logged {
+pub(in crate::domain) struct Logged {
     pub seq: i64,
     pub kind: Kind,
     pub message: Option<i64>,
@@ -32,11 +32,11 @@ pub(super) struct Logged {
 
 /// SQL condition under which a webhook `w` receives the event of the row `e`: not a message posted before `w` began to
 /// deliver.
-pub(super) const RECEIVES: &str =
+pub(in crate::domain) const RECEIVES: &str =
     "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
     and w.from_seq < e.seq";
 
-pub(super) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
+pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
     let sql = format!(
         "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body)
              + coalesce((select octet_length(m.content) from messages m where e.type = '' and m.n = e.message_n), 0) as bytes,
@@ -69,7 +69,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Logged> {
 
 /// Whether the user's departure from the channel's organisation, or the reclaiming of their account, is not fully processed
 /// yet.
-pub(super) fn is_ending(conn: &Connection, user: UserId, channel: ChannelId) -> Result<bool> {
+pub(in crate::domain) fn is_ending(conn: &Connection, user: UserId, channel: ChannelId) -> Result<bool> {
     let sql = "select 1 from events e where e.actor_id = ?1 and e.type in ('departed', 'reclaimed') and e.seq > ?2
          and (e.type = 'reclaimed' or unhex(e.body, '-\"') = (select c.organisation_id from channels c where c.id = ?3))";
     Ok(conn.prepare_cached(sql)?.exists((user, find(conn)?, channel))?)

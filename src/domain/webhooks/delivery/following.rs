@@ -1,5 +1,5 @@
 //! Webhooks follow the event log. A new message becomes a delivery for each webhook of its channel, a deletion erases the
-//! text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`ending`]). Deliveries
+//! text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`departures`]). Deliveries
 //! and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no webhook are skipped in a
 //! read: where there are no webhooks, a post costs no second write.
 
@@ -8,12 +8,15 @@ use rusqlite::Connection;
 use crate::{
     db::Tx,
     domain::{
-        bounded::Budget,
+        byte_budget::Budget,
         log::cursors,
         messages::{lists, record::FED},
         webhooks::{
-            cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
-            deliveries, ending, schedule,
+            delivery::{
+                cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
+                queue, schedule,
+            },
+            departures,
         },
     },
     error::{Code, Error, Result},
@@ -37,14 +40,14 @@ pub fn start(tx: &mut Tx) -> Result<i64> {
 
 /// Result of looking ahead in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ahead {
+pub struct Lookahead {
     /// The last row up to which nothing concerns a webhook.
     pub seq: i64,
-    pub comes: Comes,
+    pub next: Next,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comes {
+pub enum Next {
     Nothing,
     /// Rows that were not looked at yet.
     More,
@@ -53,17 +56,17 @@ pub enum Comes {
 }
 
 /// Skips rows that concern no webhook, at most one slice.
-pub fn look(conn: &Connection, after: i64) -> Result<Ahead> {
-    let mut ahead = Ahead { seq: after, comes: Comes::Nothing };
+pub fn look(conn: &Connection, after: i64) -> Result<Lookahead> {
+    let mut ahead = Lookahead { seq: after, next: Next::Nothing };
     let rows = cursor::rows(conn, after)?;
     for row in &rows {
         if row.concerns {
-            return Ok(Ahead { comes: Comes::Work, ..ahead });
+            return Ok(Lookahead { next: Next::Work, ..ahead });
         }
         ahead.seq = row.seq;
     }
     if rows.len() == ROWS as usize {
-        ahead.comes = Comes::More;
+        ahead.next = Next::More;
     }
     Ok(ahead)
 }
@@ -91,9 +94,9 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
             }
             match row.kind {
                 Kind::Message => queued += queue(tx, &row)?,
-                Kind::Deleted => row.message.map_or(Ok(()), |n| deliveries::erase(tx, n))?,
+                Kind::Deleted => row.message.map_or(Ok(()), |n| queue::erase(tx, n))?,
                 // The next slice processes the rest of this row.
-                _ if !ending::slice(tx, &row)? => break,
+                _ if !departures::slice(tx, &row)? => break,
                 _ => {}
             }
         }
@@ -107,7 +110,7 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
 
 /// Follows the log before a change to a webhook of the channel: messages posted until now are for the webhook as it was. 503 if
 /// messages of the channel are left after one slice; the job follows them meanwhile.
-pub(super) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
+pub(in crate::domain) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
     let mut after = follow(tx, 0)?;
     loop {
         let rows = cursor::rows(tx, after)?;
@@ -129,7 +132,7 @@ pub(super) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     let Some(n) = row.message else { return Ok(0) };
     let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(0) };
-    let payload = deliveries::payload(deliveries::Kind::MessageCreated, message.created_at, &message)?;
+    let payload = queue::payload(queue::DeliveryKind::MessageCreated, message.created_at, &message)?;
     tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2) on conflict do nothing")?
         .execute((row.message, payload))?;
     let webhooks: Vec<WebhookId> = tx

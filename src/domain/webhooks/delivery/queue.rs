@@ -15,11 +15,11 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        bounded,
+        byte_budget,
         webhooks::{
-            owning,
+            owners,
             record::{self, Status},
-            suspend,
+            suspension,
         },
     },
     error::{Error, Result},
@@ -34,29 +34,29 @@ const CLAIMED_BYTES: usize = 256 << 10;
 
 /// The kind of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DeliveryKind {
     /// A member has posted or replied.
     MessageCreated,
     /// A manager tests the webhook.
     Test,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 2] = [Kind::MessageCreated, Kind::Test];
+impl DeliveryKind {
+    pub const ALL: [DeliveryKind; 2] = [DeliveryKind::MessageCreated, DeliveryKind::Test];
 
     /// The `type` of the delivered body.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::MessageCreated => "message.created",
-            Kind::Test => "webhook.test",
+            DeliveryKind::MessageCreated => "message.created",
+            DeliveryKind::Test => "webhook.test",
         }
     }
 
     /// What has happened, in words for users of the API.
     pub const fn summary(self) -> &'static str {
         match self {
-            Kind::MessageCreated => "A member has posted or replied.",
-            Kind::Test => "A manager tests the webhook.",
+            DeliveryKind::MessageCreated => "A member has posted or replied.",
+            DeliveryKind::Test => "A manager tests the webhook.",
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct Delivery<D> {
 }
 
 /// Builds the body of a delivery.
-pub(super) fn payload(kind: Kind, timestamp: Time, data: impl Serialize) -> Result<String> {
+pub(in crate::domain) fn payload(kind: DeliveryKind, timestamp: Time, data: impl Serialize) -> Result<String> {
     serde_json::to_string(&Delivery { r#type: kind.name(), timestamp, data }).map_err(Error::internal)
 }
 
@@ -126,7 +126,7 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
         .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((owner, url_by, channel)) = delivering else { return Ok(Claim::Nothing) };
-    let may_know = |user| Ok::<_, Error>(owning::rights(tx, user, channel)?.is_some());
+    let may_know = |user| Ok::<_, Error>(owners::rights(tx, user, channel)?.is_some());
     // A user without access to a channel must not go on reading it through a webhook.
     if !may_know(owner)? || (url_by != owner && !may_know(url_by)?) {
         return Ok(Claim::Refused);
@@ -151,7 +151,7 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
         Ok(secrets) => claimed.secrets = secrets,
         Err(err) => {
             tracing::error!(%webhook, err = err.detail(), "a webhook's secret can't be read");
-            suspend::stop(tx, webhook, Status::Inactive, "its secret can't be read; give it a new one")?;
+            suspension::stop(tx, webhook, Status::Inactive, "its secret can't be read; give it a new one")?;
             return Ok(Claim::Nothing);
         }
     }
@@ -184,7 +184,7 @@ pub fn release(tx: &mut Tx) -> Result<usize> {
 }
 
 /// Erases the text of a deleted message from queued events and from sent ones.
-pub(super) fn erase(tx: &Tx, message_n: i64) -> Result<()> {
+pub(in crate::domain) fn erase(tx: &Tx, message_n: i64) -> Result<()> {
     let sql = concat!("update webhook_events set payload = ", erased!(), " where message_n = ?1");
     tx.prepare_cached(sql)?.execute([message_n])?;
     Ok(())
@@ -207,7 +207,7 @@ pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     let idle = "select message_n, octet_length(payload)
         from (select message_n, payload from webhook_events order by message_n limit ?1) oldest
         where not exists (select 1 from deliveries d where d.message_n = oldest.message_n)";
-    let idle: Vec<i64> = bounded::rows(tx, idle, [limit])?;
+    let idle: Vec<i64> = byte_budget::rows(tx, idle, [limit])?;
     let sql = "delete from webhook_events where message_n in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }

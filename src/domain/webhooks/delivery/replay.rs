@@ -10,11 +10,13 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         webhooks::{
-            deliveries::{self, Claimed, Kind},
+            delivery::{
+                outcome::Outcome,
+                queue::{self, Claimed, DeliveryKind},
+                schedule,
+            },
             history::{self, Attempt},
-            outcome::Outcome,
             record::{self, Status, Webhook},
-            schedule,
         },
     },
     error::{Code, Error, Result},
@@ -141,7 +143,7 @@ pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId)
     require_address(&webhook)?;
     let message = "A test: this webhook's deliveries arrive.";
     let data = Tested { webhook_id: webhook.id, webhook_name: &webhook.name, channel_id: channel, message };
-    let payload = deliveries::payload(Kind::Test, conn.now(), data)?;
+    let payload = queue::payload(DeliveryKind::Test, conn.now(), data)?;
     let event = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
@@ -156,6 +158,6 @@ pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId)
 
 /// Records a test, and returns the record. Changes nothing else, because a test says nothing about the webhook's events.
 pub fn tested(tx: &mut Tx, test: &Claimed, outcome: &Outcome) -> Result<Attempt> {
-    let id = history::gave_out(tx, test, "test", outcome, None)?;
+    let id = history::record_sent(tx, test, "test", outcome, None)?;
     history::find(tx, test.webhook, id)?.ok_or_else(|| Error::internal("the record was just written"))
 }

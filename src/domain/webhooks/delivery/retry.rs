@@ -7,7 +7,12 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{deliveries::Claimed, following, history, outcome::Outcome, record::Status, schedule, suspend::stop},
+    domain::webhooks::{
+        delivery::{following, outcome::Outcome, queue::Claimed, schedule},
+        history,
+        record::Status,
+        suspension::stop,
+    },
     error::Result,
     id::ChannelId,
     secret,
@@ -52,7 +57,7 @@ pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
         .query_row([sent.webhook], |row| row.get(0))
         .optional()?;
     let Some(channel) = channel else { return Ok(()) }; // gone for good, with its history
-    history::gave_out(tx, sent, "delivery", outcome, next)?;
+    history::record_sent(tx, sent, "delivery", outcome, next)?;
     let Some(first_at) = first_at else { return Ok(()) };
     tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
         .execute((sent.id, next))?;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     db::Tx,
-    domain::webhooks::delivery_slots::{Permit, Slots},
+    domain::webhooks::delivery::slots::{DeliverySlot, DeliverySlots},
     error::Result,
     event::Effect,
     id::{OrganisationId, WebhookId},
@@ -40,7 +40,7 @@ pub struct Due {
 }
 
 /// Has the schedule read the webhook again after the commit. Required after every change to the webhook or to its queue.
-pub(super) fn changed(tx: &mut Tx, webhook: WebhookId) {
+pub(in crate::domain) fn changed(tx: &mut Tx, webhook: WebhookId) {
     tx.then(Effect::DeliveriesChanged(webhook));
 }
 
@@ -106,7 +106,7 @@ impl Schedule {
 
     /// Picks the webhooks that have been due longest and get a free slot, each once; one with more deliveries due is picked
     /// again later.
-    pub fn pick(&self, now: Time, slots: &mut Slots) -> Vec<(WebhookId, Permit)> {
+    pub fn pick(&self, now: Time, slots: &mut DeliverySlots) -> Vec<(WebhookId, DeliverySlot)> {
         let mut picked = Vec::new();
         for (at, webhook) in &self.order {
             if *at > now || picked.len() == AT_ONCE || !slots.has_any() {
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    fn picked(schedule: &Schedule, seconds: i64, slots: &mut Slots) -> Vec<WebhookId> {
+    fn picked(schedule: &Schedule, seconds: i64, slots: &mut DeliverySlots) -> Vec<WebhookId> {
         schedule.pick(Time::from_unix_seconds(seconds), slots).into_iter().map(|(webhook, _)| webhook).collect()
     }
 
@@ -195,8 +195,8 @@ mod tests {
         for due in [&other, &third, &second, &first] {
             schedule.set(due.webhook, Some(due.clone()));
         }
-        let mut slots = Slots::default();
-        assert_eq!(picked(&schedule, 1, &mut Slots::default()), [first.webhook]);
+        let mut slots = DeliverySlots::default();
+        assert_eq!(picked(&schedule, 1, &mut DeliverySlots::default()), [first.webhook]);
         assert_eq!(picked(&schedule, 9, &mut slots), [first.webhook, second.webhook, other.webhook], "two are a new host's");
         assert_eq!(picked(&schedule, 9, &mut slots), [other.webhook]);
         let now = Time::from_unix_seconds(2);
@@ -209,10 +209,10 @@ mod tests {
         let due = due(1);
         schedule.set(due.webhook, Some(due.clone()));
         schedule.set(due.webhook, Some(Due { at: Time::from_unix_seconds(5), ..due.clone() }));
-        assert!(picked(&schedule, 4, &mut Slots::default()).is_empty());
-        assert_eq!(picked(&schedule, 5, &mut Slots::default()), [due.webhook]);
+        assert!(picked(&schedule, 4, &mut DeliverySlots::default()).is_empty());
+        assert_eq!(picked(&schedule, 5, &mut DeliverySlots::default()), [due.webhook]);
         schedule.set(due.webhook, None);
-        assert!(picked(&schedule, 9, &mut Slots::default()).is_empty());
+        assert!(picked(&schedule, 9, &mut DeliverySlots::default()).is_empty());
         assert!(schedule.order.is_empty() && schedule.webhooks.is_empty());
     }
 

@@ -13,16 +13,16 @@ use crate::id::OrganisationId;
 /// an attempt may take, so unproven hosts get at most half of each bound. No organisation takes more slots than it leaves
 /// free: one account may own many organisations, and a few of them with hosts that hang would hold all slots.
 #[derive(Default)]
-pub struct Slots {
-    all: Taken,
-    by_organisation: HashMap<OrganisationId, Taken>,
-    by_host: HashMap<String, Taken>,
+pub struct DeliverySlots {
+    all: SlotCount,
+    by_organisation: HashMap<OrganisationId, SlotCount>,
+    by_host: HashMap<String, SlotCount>,
     proven: HashSet<String>,
 }
 
-/// One slot, to be returned with [`Slots::release`].
+/// One slot, to be returned with [`DeliverySlots::release`].
 #[derive(Debug)]
-pub struct Permit {
+pub struct DeliverySlot {
     organisation: OrganisationId,
     /// Host and port of the target.
     pub host: String,
@@ -30,13 +30,13 @@ pub struct Permit {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Taken {
+struct SlotCount {
     all: usize,
     /// Slots held by requests to unproven hosts.
     unproven: usize,
 }
 
-impl Taken {
+impl SlotCount {
     /// How many of `most` slots another request can still take.
     fn free(self, most: usize, is_proven: bool) -> usize {
         let free = most.saturating_sub(self.all); // a host that has lost its proof may hold more than an unproven one gets
@@ -59,7 +59,7 @@ impl Taken {
     }
 }
 
-impl Slots {
+impl DeliverySlots {
     pub const ALL: usize = 128;
     pub const OF_AN_ORGANISATION: usize = 32;
     /// A delivery waits for the commits of its claim and of its record, which all that are under way share: four slots made
@@ -73,36 +73,37 @@ impl Slots {
 
     /// Whether any slot is free.
     pub fn has_any(&self) -> bool {
-        self.all.free(Slots::ALL, true) > 0
+        self.all.free(DeliverySlots::ALL, true) > 0
     }
 
     /// Takes a slot for a delivery; none where one of the bounds is reached.
-    pub fn acquire(&mut self, organisation: OrganisationId, host: &str) -> Option<Permit> {
+    pub fn acquire(&mut self, organisation: OrganisationId, host: &str) -> Option<DeliverySlot> {
         self.take(organisation, host, self.proven.contains(host))
     }
 
     /// Takes a slot for a test. It counts as one of a proven host, so that a test does not wait behind deliveries to hosts
     /// that hang.
-    pub fn acquire_for_test(&mut self, organisation: OrganisationId, host: &str) -> Option<Permit> {
+    pub fn acquire_for_test(&mut self, organisation: OrganisationId, host: &str) -> Option<DeliverySlot> {
         self.take(organisation, host, true)
     }
 
-    fn take(&mut self, organisation: OrganisationId, host: &str, is_proven: bool) -> Option<Permit> {
+    fn take(&mut self, organisation: OrganisationId, host: &str, is_proven: bool) -> Option<DeliverySlot> {
         let of_organisation = self.by_organisation.get(&organisation).copied().unwrap_or_default();
         let of_host = self.by_host.get(host).copied().unwrap_or_default();
-        let most_of_host = if self.proven.contains(host) { Slots::OF_A_PROVEN_HOST } else { Slots::OF_AN_UNPROVEN_HOST };
-        let is_free = of_organisation.held(is_proven) < self.all.free(Slots::ALL, is_proven)
-            && of_organisation.free(Slots::OF_AN_ORGANISATION, is_proven) > 0
+        let most_of_host =
+            if self.proven.contains(host) { DeliverySlots::OF_A_PROVEN_HOST } else { DeliverySlots::OF_AN_UNPROVEN_HOST };
+        let is_free = of_organisation.held(is_proven) < self.all.free(DeliverySlots::ALL, is_proven)
+            && of_organisation.free(DeliverySlots::OF_AN_ORGANISATION, is_proven) > 0
             && of_host.free(most_of_host, is_proven) > 0;
         is_free.then(|| {
             self.all.add(is_proven);
             self.by_organisation.entry(organisation).or_default().add(is_proven);
             self.by_host.entry(host.to_owned()).or_default().add(is_proven);
-            Permit { organisation, host: host.to_owned(), is_proven }
+            DeliverySlot { organisation, host: host.to_owned(), is_proven }
         })
     }
 
-    pub fn release(&mut self, Permit { organisation, host, is_proven }: &Permit) {
+    pub fn release(&mut self, DeliverySlot { organisation, host, is_proven }: &DeliverySlot) {
         self.all.subtract(*is_proven);
         give_back(&mut self.by_organisation, organisation, *is_proven);
         give_back(&mut self.by_host, host, *is_proven);
@@ -113,7 +114,7 @@ impl Slots {
         if !is_proven {
             self.proven.remove(host);
         } else if !self.proven.contains(host) {
-            if self.proven.len() >= Slots::PROVEN_MOST {
+            if self.proven.len() >= DeliverySlots::PROVEN_MOST {
                 self.proven.clear();
             }
             self.proven.insert(host.to_owned());
@@ -121,7 +122,7 @@ impl Slots {
     }
 }
 
-fn give_back<K: Eq + Hash>(slots: &mut HashMap<K, Taken>, of: &K, is_proven: bool) {
+fn give_back<K: Eq + Hash>(slots: &mut HashMap<K, SlotCount>, of: &K, is_proven: bool) {
     if let Some(taken) = slots.get_mut(of) {
         taken.subtract(is_proven);
         if taken.all == 0 {
@@ -135,8 +136,8 @@ mod tests {
     use super::*;
 
     /// Takes as many slots as are free, each for a host of its own.
-    fn fill(slots: &mut Slots, organisation: OrganisationId, kind: &str) -> Vec<Permit> {
-        let hosts = (0..Slots::ALL).map(|n| format!("{kind} {n}"));
+    fn fill(slots: &mut DeliverySlots, organisation: OrganisationId, kind: &str) -> Vec<DeliverySlot> {
+        let hosts = (0..DeliverySlots::ALL).map(|n| format!("{kind} {n}"));
         hosts
             .filter_map(|host| {
                 slots.note(&host, kind == "proven");
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_host_has_sixteen_slots_and_two_until_it_is_proven() {
-        let (mut slots, of) = (Slots::default(), OrganisationId::new());
+        let (mut slots, of) = (DeliverySlots::default(), OrganisationId::new());
         let first = slots.acquire(of, "a:80").unwrap();
         assert!(slots.acquire(of, "a:80").is_some());
         assert!(slots.acquire(of, "a:80").is_none() && slots.acquire(of, "b:80").is_some());
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_test_gets_a_slot_of_a_host_that_hangs() {
-        let (mut slots, of) = (Slots::default(), OrganisationId::new());
+        let (mut slots, of) = (DeliverySlots::default(), OrganisationId::new());
         assert!((0..2).all(|_| slots.acquire(of, "a:80").is_some()) && slots.acquire(of, "a:80").is_none());
         let tests: Vec<_> = (0..2).map(|_| slots.acquire_for_test(of, "a:80").unwrap()).collect();
         assert!(slots.acquire_for_test(of, "a:80").is_none());
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_organisation_has_a_quarter_of_all_slots_half_of_them_for_unproven_hosts() {
-        let (mut slots, of) = (Slots::default(), OrganisationId::new());
+        let (mut slots, of) = (DeliverySlots::default(), OrganisationId::new());
         assert_eq!(fill(&mut slots, of, "unproven").len(), 16);
         let proven = fill(&mut slots, of, "proven");
         assert_eq!(proven.len(), 16);
@@ -187,10 +188,10 @@ mod tests {
     /// Tests of hosts that hang included, which count as proven.
     #[test]
     fn organisations_that_take_all_they_can_leave_slots_to_another() {
-        for many in [4, 20, Slots::ALL / 2 - 1] {
-            let mut slots = Slots::default();
+        for many in [4, 20, DeliverySlots::ALL / 2 - 1] {
+            let mut slots = DeliverySlots::default();
             let organisations: Vec<_> = (0..many).map(|_| OrganisationId::new()).collect();
-            for n in 0..Slots::ALL {
+            for n in 0..DeliverySlots::ALL {
                 for of in &organisations {
                     _ = slots.acquire(*of, &format!("{of} {n}"));
                     _ = slots.acquire_for_test(*of, &format!("{of} {n}"));
@@ -206,17 +207,17 @@ mod tests {
 
     #[test]
     fn unproven_hosts_have_half_of_all_slots() {
-        let mut slots = Slots::default();
+        let mut slots = DeliverySlots::default();
         let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "unproven").len()).sum();
-        assert_eq!(taken, Slots::ALL / 2);
+        assert_eq!(taken, DeliverySlots::ALL / 2);
         let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "proven").len()).sum();
-        assert_eq!(taken, Slots::ALL / 2);
+        assert_eq!(taken, DeliverySlots::ALL / 2);
         assert!(!slots.has_any());
     }
 
     #[test]
     fn what_is_given_back_leaves_nothing_behind() {
-        let mut slots = Slots::default();
+        let mut slots = DeliverySlots::default();
         for permit in fill(&mut slots, OrganisationId::new(), "unproven") {
             slots.release(&permit);
         }

@@ -1,4 +1,4 @@
-//! What the server sends: replies and pushes.
+//! The messages that the server sends: replies and pushes.
 
 use std::collections::HashMap;
 

@@ -1,0 +1,12 @@
+//! The delivery of messages to the addresses of webhooks. [`following`] turns rows of the event log into deliveries ([`queue`]);
+//! [`schedule`] picks those whose turn it is, as far as there are free [`slots`]; [`retry`] records the [`outcome`] of each attempt;
+//! [`replay`] sends again on demand. The [`cursor`] says how far the log was followed.
+
+pub(in crate::domain) mod cursor;
+pub mod following;
+pub mod outcome;
+pub mod queue;
+pub mod replay;
+pub mod retry;
+pub mod schedule;
+pub mod slots;
