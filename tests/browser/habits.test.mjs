@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, enter, launch, picture, press, sees, theme } from './lib/browser.mjs'
-import { account, organisation, start } from './lib/server.mjs'
+import { account, organisation, start, until } from './lib/server.mjs'
 
 /** Three people talk in general; Ada and Grace have a channel of their own. */
 async function world(t) {
@@ -55,7 +55,7 @@ for (const kind of BROWSERS) {
     await t.test('a tap on a suggestion takes it, and nothing behind it', async () => {
       await tap(page, COMPOSER)
       await page.keyboard.type('Well, @')
-      await page.waitForSelector('.choices li:nth-child(2)')
+      await page.waitForSelector('.choices li:nth-child(2)', { visible: true })
       const height = await page.$eval('.choices li', each => each.getBoundingClientRect().height)
       assert.ok(height >= 44, `${height} px high`)
       await picture(page, `habits-choices-${kind}`)
@@ -257,6 +257,7 @@ for (const kind of BROWSERS) {
       assert.match(await time(), /^[A-Z][a-z]{2} \d+.* \d+:\d\d/)
       await picture(page, `habits-day-${kind}`)
       await theme(page, kind, 'dark')
+      await until('the message in the index', async () => (await ada.call('GET', `/organisations/${scene.harbour.id}/search?q=water`)).length > 0)
       await page.goto(`${talk}/${general}?search=water`)
       await holds(page, () => document.querySelector('.result time') !== null)
       assert.match(await page.$eval('.result time', each => each.innerText), /^[A-Z][a-z]{2} \d+.* \d+:\d\d/)

@@ -194,8 +194,11 @@ async function byFinger(t, kind, { server, ada, general, talk }) {
   }
   const hasMenu = () => page.evaluate(() => document.querySelector('.menu') !== null)
 
-  await t.test('a tap shows no tools, and a finger that moves on opens nothing', async () => {
+  await t.test('a tap opens the thread and shows no tools, and a finger that moves on opens nothing', async () => {
     await page.touchscreen.tap(...await middle('Who takes the lines?'))
+    await page.waitForSelector('.beside .composer')
+    await press(page, 'Close')
+    await page.waitForSelector('.main .row')
     assert.ok(!await page.evaluate(() => [...document.querySelectorAll('.tools .icon')].some(each => each.checkVisibility({ visibilityProperty: true }))))
     await rest('Who takes the lines?', 600, 40)
     assert.equal(await hasMenu(), false)
