@@ -20,6 +20,7 @@ mod position;
 mod schema;
 mod slow;
 pub mod snapshot;
+mod text_enum;
 mod tx;
 mod writer;
 
@@ -34,6 +35,7 @@ use prometheus_client::{metrics::gauge::ConstGauge, registry::Registry};
 
 use rusqlite::{Connection, OpenFlags};
 
+pub(crate) use self::text_enum::text_enum;
 pub use self::{
     checkpoint::FLOOR,
     columns::Columns,

@@ -3,16 +3,13 @@
 //! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
 //! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights.
 
-use rusqlite::{
-    Connection, OptionalExtension, Row,
-    types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef},
-};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::{
-    db::Columns,
+    db::{Columns, text_enum},
     domain::rights::Rights,
     error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, SessionId, UserId},
@@ -31,39 +28,14 @@ const LACKING: Error = Error::Forbidden(Code::PermissionDenied, "You do not have
 
 // The whole server -------------------------------------------------------------------------------
 
-/// The role of an account on the whole server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PlatformRole {
-    User,
-    Admin,
-    Superadmin,
-}
-
-impl PlatformRole {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            PlatformRole::User => "user",
-            PlatformRole::Admin => "admin",
-            PlatformRole::Superadmin => "superadmin",
-        }
-    }
-}
-
-impl FromSql for PlatformRole {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        Ok(match value.as_str()? {
-            "superadmin" => PlatformRole::Superadmin,
-            "admin" => PlatformRole::Admin,
-            "user" => PlatformRole::User,
-            _ => return Err(FromSqlError::InvalidType),
-        })
-    }
-}
-
-impl ToSql for PlatformRole {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.as_str().into())
+text_enum! {
+    /// The role of an account on the whole server.
+    #[derive(PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum PlatformRole {
+        User = "user",
+        Admin = "admin",
+        Superadmin = "superadmin",
     }
 }
 

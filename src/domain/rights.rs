@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use uuid::Uuid;
 
 use crate::{
+    db::text_enum,
     error::{Code, Error, Result},
     id::RoleUuid,
 };
@@ -253,43 +254,14 @@ impl ToSql for BuiltInRole {
     }
 }
 
-/// The status of a member of an organisation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemberStatus {
-    Active,
-    /// A label: the member keeps all access.
-    Inactive,
-    /// The member has no access; reactivation gives it back.
-    Deactivated,
-}
-
-impl MemberStatus {
-    pub const ALL: [MemberStatus; 3] = [MemberStatus::Active, MemberStatus::Inactive, MemberStatus::Deactivated];
-    pub const NAMES: [&'static str; 3] =
-        [MemberStatus::Active.as_str(), MemberStatus::Inactive.as_str(), MemberStatus::Deactivated.as_str()];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            MemberStatus::Active => "active",
-            MemberStatus::Inactive => "inactive",
-            MemberStatus::Deactivated => "deactivated",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<MemberStatus> {
-        MemberStatus::ALL.into_iter().find(|status| status.as_str() == name)
-    }
-}
-
-impl FromSql for MemberStatus {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        MemberStatus::named(value.as_str()?).ok_or(FromSqlError::InvalidType)
-    }
-}
-
-impl ToSql for MemberStatus {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.as_str().into())
+text_enum! {
+    /// The status of a member of an organisation.
+    pub enum MemberStatus {
+        Active = "active",
+        /// A label: the member keeps all access.
+        Inactive = "inactive",
+        /// The member has no access; reactivation gives it back.
+        Deactivated = "deactivated",
     }
 }
 

@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use rusqlite::{
-    OptionalExtension,
-    types::{FromSql, FromSqlError, FromSqlResult, ValueRef},
-};
+use rusqlite::OptionalExtension;
 
 use crate::{
-    db::{Tx, View},
+    db::{Tx, View, text_enum},
     domain::text::{self, Rule},
     error::{Code, Error, Result},
     id::UserId,
@@ -16,29 +13,11 @@ use crate::{
     time::Time,
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    MagicLink,
-    PasswordReset,
-    EmailVerification,
-}
-
-impl Purpose {
-    const ALL: [Purpose; 3] = [Purpose::MagicLink, Purpose::PasswordReset, Purpose::EmailVerification];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Purpose::MagicLink => "magic_link",
-            Purpose::PasswordReset => "password_reset",
-            Purpose::EmailVerification => "email_verification",
-        }
-    }
-}
-
-impl FromSql for Purpose {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let text = value.as_str()?;
-        Purpose::ALL.into_iter().find(|purpose| purpose.as_str() == text).ok_or(FromSqlError::InvalidType)
+text_enum! {
+    pub enum Purpose {
+        MagicLink = "magic_link",
+        PasswordReset = "password_reset",
+        EmailVerification = "email_verification",
     }
 }
 

@@ -123,7 +123,7 @@ fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) ->
 }
 
 text::rules! {
-    pub Status: Rule::one_of(&MemberStatus::NAMES);
+    pub Status: Rule::one_of(MemberStatus::NAMES);
 }
 
 fn new_status(own: Membership, member: &Member, named: &str) -> Result<MemberStatus> {

@@ -32,7 +32,7 @@ use crate::{
 text::rules! {
     pub Name: Rule::name(80);
     pub EventName: Rule::line(255);
-    pub NewStatus: Rule::one_of(&Status::NAMES);
+    pub NewStatus: Rule::one_of(Status::NAMES);
 }
 /// Webhooks per channel, at most.
 const MOST: i64 = 50;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::{Columns, View},
+    db::{Columns, View, text_enum},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
@@ -37,34 +37,13 @@ pub struct Webhook {
     pub updated_at: Time,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Active,
-    /// The webhook refuses feeds and delivers nothing.
-    Inactive,
-    /// The webhook takes feeds without posting them, and holds deliveries.
-    Paused,
-}
-
-impl Status {
-    pub const NAMES: [&'static str; 3] = [Status::Active.as_str(), Status::Inactive.as_str(), Status::Paused.as_str()];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Inactive => "inactive",
-            Status::Paused => "paused",
-        }
-    }
-
-    pub(in crate::domain) fn named(name: &str) -> Option<Status> {
-        [Status::Active, Status::Inactive, Status::Paused].into_iter().find(|status| status.as_str() == name)
-    }
-}
-
-impl rusqlite::types::FromSql for Status {
-    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
-        Status::named(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
+text_enum! {
+    pub enum Status {
+        Active = "active",
+        /// The webhook refuses feeds and delivers nothing.
+        Inactive = "inactive",
+        /// The webhook takes feeds without posting them, and holds deliveries.
+        Paused = "paused",
     }
 }
 
