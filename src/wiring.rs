@@ -24,7 +24,7 @@ use crate::{
     limits::{Limits, admission::ConnectionSlots},
     mail::transport::Mailer,
     metrics::Metrics,
-    net::{origins::Origins, tls::Authorities},
+    net::{origins::Origins, trusted_authorities::Authorities},
     outgoing::Outgoing,
     push::{
         activity::Activity,
@@ -35,8 +35,8 @@ use crate::{
     },
     site::{Served, Site},
     state::{
-        App, Inner, delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
-        wakeups::Wakeups,
+        App, Inner, delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache,
+        setup_link::SetupLink, wakeups::Wakeups,
     },
 };
 
@@ -128,7 +128,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     back_up_before_migration(settings, &clock)?;
     let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
-    let setup = if db.read(|conn| administration::has_superadmin(conn))? { None } else { Some(Setup::new(clock.now())?) };
+    let setup = if db.read(|conn| administration::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let limits = Arc::new(Limits::new(site.rate_limit, &clock));
     let stopping = watch::Sender::new(false);

@@ -52,7 +52,7 @@ impl Backlog {
 
     /// Says which queue is too long, if one is. Search and deferred work are not asked: they are behind after an import or the deletion
     /// of a large channel, and catch up while the server serves.
-    pub fn excess(&self) -> Option<&'static str> {
+    pub fn overlong_queue(&self) -> Option<&'static str> {
         let queues = [
             (self.publisher, ROWS, "live push lags behind the event log"),
             (self.forwarder.unwrap_or(0), ROWS, "the external Centrifugo lags behind the event log"),

@@ -40,7 +40,7 @@ pub async fn ready(app: Data<&App>) -> Response {
 async fn check(app: &App) -> Result<()> {
     let is_current = timeout(WRITER_WITHIN, app.db.write(|tx| db::is_current(tx))).await;
     match is_current.unwrap_or(Err(Error::Unavailable(Code::NotReady, "the writer does not answer")))? {
-        true => Backlog::read(app)?.excess().map_or(Ok(()), |says| Err(Error::Unavailable(Code::NotReady, says))),
+        true => Backlog::read(app)?.overlong_queue().map_or(Ok(()), |says| Err(Error::Unavailable(Code::NotReady, says))),
         false => Err(Error::Unavailable(Code::NotReady, "the database has the schema of another version")),
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     domain::{audit, messages::indexing},
     error::{Error, Faults, Result, root},
     mail::transport::Mailer,
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
     site::is_loopback,
     time::Time,
     wiring,
@@ -127,7 +127,7 @@ fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
 /// A settings file with secrets is not for everybody. Its group may be the server's.
 fn settings_file(file: &Path) -> Finding {
     let check = "settings file";
-    let secrets = secrets_in(file, &super::settings::all());
+    let secrets = secrets_in(file, &super::config_command::all());
     let is_open = fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o004 != 0);
     let file = file.display();
     match secrets.is_empty() || !is_open {

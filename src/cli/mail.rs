@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     id::MailId,
     mail::{self, transport::Mailer},
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
 };
 
 #[derive(Subcommand)]

@@ -3,6 +3,8 @@
 mod args;
 mod backup;
 mod channel;
+mod completions;
+mod config_command;
 mod contact;
 mod demo;
 mod doctor;
@@ -16,8 +18,6 @@ mod mail;
 mod migrate;
 mod org;
 mod serve;
-mod settings;
-mod shell;
 mod systemd;
 mod terminal;
 mod token;
@@ -91,7 +91,7 @@ enum Command {
     Migrate(migrate::Command),
     /// Show and check the settings
     #[command(subcommand)]
-    Config(settings::Command),
+    Config(config_command::Command),
     /// Fill an empty server with an organisation and a week of conversation, and print its log-ins
     Demo,
     /// Check settings, data and machine for problems, also while the server runs; exits with 1 if one is serious
@@ -99,9 +99,9 @@ enum Command {
     /// Ask a running server on this machine whether it is healthy; exits with 1 if it is not
     Healthcheck(Listen),
     /// Print completions for a shell
-    Completions(shell::Completions),
+    Completions(completions::Completions),
     /// Print the man page
-    Man(shell::Man),
+    Man(completions::Man),
     /// Print the OpenAPI document
     Openapi,
     /// Print the AsyncAPI document, which describes live push and webhooks
@@ -168,12 +168,12 @@ fn run() -> Result<()> {
         Command::Backup(command) => backup::run(&data_dir, output, command),
         Command::Restore(command) => backup::restore(&data_dir, output, command),
         Command::Migrate(command) => migrate::run(&data_dir, output, command),
-        Command::Config(command) => settings::run(&data_dir, output, command, (&matches, faults)),
+        Command::Config(command) => config_command::run(&data_dir, output, command, (&matches, faults)),
         Command::Demo => demo::run(&data_dir, output),
         Command::Doctor(doctor) => doctor::run(&data_dir, config.as_deref(), output, doctor),
         Command::Healthcheck(listen) => healthcheck::run(output, listen),
-        Command::Completions(completions) => shell::completions(completions, self::command()),
-        Command::Man(man) => shell::man(man, self::command()),
+        Command::Completions(completions) => completions::completions(completions, self::command()),
+        Command::Man(man) => completions::man(man, self::command()),
         Command::Openapi => terminal::print(&api::document::document()),
         Command::Asyncapi => terminal::print(&api::asyncapi::document()),
         Command::Version => {

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{log::Log, settings, systemd};
+use super::{config_command, log::Log, systemd};
 use crate::{
     clock::Clock,
     config::{Address, Settings, unknown_variables},
@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Result},
     push::external::Centrifugo,
     site::{is_unspecified, reachable},
-    state::{App, setup::LIFETIME},
+    state::{App, setup_link::LIFETIME},
     wiring,
 };
 
@@ -22,7 +22,7 @@ const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 /// of secrets as they are then.
 pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<ArgMatches>) -> Result<()> {
     let log = Log::start(&settings)?;
-    unknown_variables(&settings::all()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
+    unknown_variables(&config_command::all()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
@@ -49,9 +49,9 @@ impl Reload {
     /// Applies the filter of the log, and names the other settings that differ from those at the start.
     fn reload(&self) -> Result<()> {
         let now = (self.read_again)()?;
-        let filter = settings::innermost(&now).get_one::<String>("log");
+        let filter = config_command::innermost(&now).get_one::<String>("log");
         self.log.set(filter.expect("it has a default"))?;
-        let mut changed = settings::changed(&self.started_with, &now);
+        let mut changed = config_command::changed(&self.started_with, &now);
         changed.retain(|setting| setting != "log");
         tracing::info!("the settings were read again");
         if !changed.is_empty() {

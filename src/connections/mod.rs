@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod certificate;
+mod certificate_expiry;
 mod connection;
 mod exchange;
 mod head;
@@ -12,7 +13,6 @@ mod host;
 pub mod listening;
 mod pause;
 mod stream;
-mod validity;
 mod watch;
 
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::{
     error::{Error, Result, chain},
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
 };
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);

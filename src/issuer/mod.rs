@@ -26,7 +26,7 @@ pub use self::{
 use crate::{
     config::Federated,
     error::{Code, Error, Result},
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
     secret,
     time::Time,
 };

@@ -18,7 +18,7 @@ use super::Mail;
 use crate::{
     error::{Error, Faults, Result},
     id::MailId,
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
 };
 
 /// Deadline of one command of SMTP.

@@ -5,4 +5,4 @@ pub mod client_address;
 pub mod origins;
 pub mod request_body;
 pub mod socket;
-pub mod tls;
+pub mod trusted_authorities;

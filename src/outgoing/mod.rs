@@ -23,7 +23,7 @@ use url::{Host, Url};
 
 use crate::{
     error::{Error, Result},
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
 };
 
 pub use self::{failure::Failure, resolver::Lookup};

@@ -11,7 +11,7 @@ use crate::{
     config::External,
     error::{Error, Result, chain},
     id::UserId,
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
 };
 
 const WITHIN: Duration = Duration::from_secs(5);

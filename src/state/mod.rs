@@ -6,7 +6,7 @@ pub mod low_priority;
 pub mod newest;
 mod passwords;
 pub mod session_cache;
-pub mod setup;
+pub mod setup_link;
 pub mod verified;
 pub mod wakeups;
 
@@ -83,7 +83,7 @@ pub struct Inner {
     pub(crate) sessions: Arc<SessionCache>,
     pub newest: Arc<NewestPages>,
     /// The link of the first administrator; `None` if there was an administrator at the start.
-    pub setup: Option<setup::Setup>,
+    pub setup: Option<setup_link::SetupLink>,
     pub tokens: VerifiedTokens,
     pub(crate) hashing: Hashing,
     pub(crate) stopping: watch::Sender<bool>,

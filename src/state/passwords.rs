@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::Inner;
 use crate::{
-    domain::accounts::{User, devices, mailbox, sessions},
+    domain::accounts::{User, known_devices, mailbox, sessions},
     error::Result,
     limits::{Attempt, networks},
     secret,
@@ -72,7 +72,7 @@ impl Inner {
     }
 
     fn known_device(&self, mark: &str, account: &User) -> Option<String> {
-        devices::recognise(&self.site.keys(), mark, account, self.clock.now())
+        known_devices::recognise(&self.site.keys(), mark, account, self.clock.now())
     }
 
     /// Whether a session of the account was begun from this network.

@@ -15,7 +15,7 @@ use crate::{
 /// How long the link works after the start.
 pub const LIFETIME: Duration = Duration::from_secs(30 * 60);
 
-pub struct Setup {
+pub struct SetupLink {
     /// The token in the link.
     pub token: String,
     key: AccessKey,
@@ -23,10 +23,10 @@ pub struct Setup {
     is_used: AtomicBool,
 }
 
-impl Setup {
-    pub fn new(now: Time) -> Result<Setup> {
+impl SetupLink {
+    pub fn new(now: Time) -> Result<SetupLink> {
         let token = secret::random_token();
-        Ok(Setup {
+        Ok(SetupLink {
             key: AccessKey::new("the token of the first administrator's link", &token)?,
             token,
             until: now + LIFETIME,

@@ -23,7 +23,7 @@ use crate::{
     db::Tx,
     domain::{
         accounts::{
-            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, devices::DeviceToken, identities,
+            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, identities, known_devices::DeviceToken,
             one_time_tokens::Token, passwords, registration, sessions,
         },
         organisations::join_links,

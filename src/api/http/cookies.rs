@@ -16,7 +16,7 @@ use poem::{
 };
 
 use crate::{
-    domain::accounts::{devices, sessions::Started},
+    domain::accounts::{known_devices, sessions::Started},
     state::App,
 };
 
@@ -88,7 +88,7 @@ impl Cookies {
     pub fn begin(&self, app: &App, started: &Started) -> [HeaderValue; 2] {
         [
             self.set(Purpose::Session, &started.access_token, app.site.session_lifetime),
-            self.set(Purpose::Device, &started.device_token, devices::LIFETIME),
+            self.set(Purpose::Device, &started.device_token, known_devices::LIFETIME),
         ]
     }
 }

@@ -7,8 +7,8 @@
 pub mod administration;
 pub mod blanks;
 pub mod codes;
-pub mod devices;
 pub mod identities;
+pub mod known_devices;
 pub mod mailbox;
 pub mod member_names;
 pub mod one_time_tokens;

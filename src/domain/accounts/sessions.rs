@@ -7,7 +7,7 @@ use crate::{
     db::{Tx, View},
     domain::{
         access::{Caller, PlatformRole},
-        accounts::{self, devices},
+        accounts::{self, known_devices},
         log::revocations,
         page::Page,
     },
@@ -95,7 +95,7 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
         aud: secret::ACCESS.into(),
     };
     let keys = tx.site().keys();
-    let (access_token, device_token) = (keys.access.sign(&claims)?, devices::mark(&keys, &user, now)?);
+    let (access_token, device_token) = (keys.access.sign(&claims)?, known_devices::mark(&keys, &user, now)?);
     Ok(Started { user, expires_at, access_token, notification_token, device_token })
 }
 

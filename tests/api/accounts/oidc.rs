@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tidings::{
     config::{Federated, Settings, Switch},
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
 };
 
 use self::browser::{Browser, decoded};

@@ -19,7 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use tidings::{
-    net::tls::Authorities,
+    net::trusted_authorities::Authorities,
     outgoing::{Answer, Failure, Lookup, Outgoing},
 };
 use tokio::{
