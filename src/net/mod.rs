@@ -1,5 +1,5 @@
-//! The network below HTTP's handlers: clients' [`socket`]s with their [`tls`], whose [`client_address`] and
-//! [`origins`] count, and the [`request_body`].
+//! The network below HTTP's handlers: clients' [`socket`]s, the [`client_address`] and the [`origins`] that count, the
+//! [`request_body`], and the [`trusted_authorities`] of connections to others.
 
 pub mod client_address;
 pub mod origins;

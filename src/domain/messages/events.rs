@@ -133,8 +133,8 @@ pub(in crate::domain) fn emit_to_readers(tx: &mut Tx, message: &Message, kind: K
     emit_to_thread(tx, message, kind, body)
 }
 
-/// Publishes the end of a message like [`tell`], and to all whose unread counts it may have changed: to the members of its
-/// channel if `is_counted`, and to those of its thread for a reply.
+/// Publishes the end of a message like [`emit_to_readers`], and to all whose unread counts it may have changed: to the members
+/// of its channel if `is_counted`, and to those of its thread for a reply.
 pub(in crate::domain) fn emit_deleted(tx: &mut Tx, message: &Message, is_counted: bool, body: &impl Serialize) -> Result<()> {
     let to_channel = counted_publication(message, Kind::Deleted, Stream::Channel(message.channel), body);
     events::emit(tx, events::New { to_members: is_counted, ..to_channel })?;
