@@ -2,11 +2,12 @@
 # and the static binary.
 CARGO ?= cargo
 
-.PHONY: help check test sdk client bench benches dist run clean
+.PHONY: help check test record sdk client bench benches dist run clean
 
 help:
 	@echo "make check   formatting, lints, documentation"
 	@echo "make test    the Rust tests"
+	@echo "make record  renews what tests have recorded: the OpenAPI document, its examples, the generated pages; read the difference"
 	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
 	@echo "make client  the tests of the web client, in node and in browsers (node 20, chromium, firefox)"
 	@echo "make bench   measures the server beside the limits of the machine, and writes docs/performance.md"
@@ -21,6 +22,9 @@ check:
 
 test:
 	$(CARGO) test
+
+record:
+	UPDATE_DOCS=1 $(CARGO) test --test api -- refusals:: documents:: contract::
 
 sdk:
 	$(CARGO) build --bin tidings --example listen --example receiver

@@ -15,7 +15,7 @@ use super::{
     root,
 };
 
-const RENEW: &str = "UPDATE_DOCS=1 cargo test --test api -- refusals:: documents:: contract::";
+const RENEW: &str = "make record";
 
 #[test]
 fn the_settings_page_agrees_with_the_flags() {
