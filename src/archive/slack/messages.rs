@@ -43,8 +43,8 @@ const TOMBSTONE: &str = "tombstone";
 pub struct Translator<'a, 'b> {
     pub organisation: OrganisationId,
     pub people: &'a mut People,
-    pub rooms: &'a [ImportedChannel],
-    /// Rooms by their name or identifier in Slack.
+    pub channels: &'a [ImportedChannel],
+    /// Channels by their name or identifier in Slack.
     pub folders: &'a HashMap<String, u32>,
     /// Takes the people that messages name, before these themselves.
     pub batches: &'a mut Batches<'b>,
@@ -58,7 +58,7 @@ struct From {
 
 impl Translator<'_, '_> {
     /// Translates a message. `None` for one that is left out.
-    pub fn translate(&mut self, room: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
+    pub fn translate(&mut self, channel: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
         let subtype = from.subtype.as_deref().unwrap_or_default();
         let is_deleted = subtype == TOMBSTONE;
         if from.r#type != "message" || from.hidden || !(is_deleted || WRITTEN.contains(&subtype)) {
@@ -66,18 +66,18 @@ impl Translator<'_, '_> {
             self.leave_out(format!("messages of the kind {}", line(kind, LABEL)));
             return Ok(None);
         }
-        let (content, mentions) = self.content(room, from);
+        let (content, mentions) = self.content(channel, from);
         if content.trim().is_empty() && !is_deleted {
             self.leave_out("messages without a text");
             return Ok(None);
         }
-        let thread = self.thread(room, from);
+        let thread = self.thread(channel, from);
         let From { author, name } = self.author(from)?;
         let edited_at = from.edited.as_ref().and_then(|edited| time(&edited.ts));
         let reactions = if is_deleted { Vec::new() } else { self.reactions(from, at)? };
         Ok(Some(records::Message {
-            id: room.message(self.organisation, &from.ts, at),
-            channel: room.id,
+            id: channel.message(self.organisation, &from.ts, at),
+            channel: channel.id,
             thread,
             author,
             username: name,
@@ -89,7 +89,7 @@ impl Translator<'_, '_> {
             action_type: String::new(),
             status: "success".into(),
             current_status: "pending".into(),
-            pinned_at: room.pins.get(&from.ts).copied(),
+            pinned_at: channel.pins.get(&from.ts).copied(),
             pinned_by: None,
             created_at: at,
             updated_at: edited_at.unwrap_or(at),
@@ -104,9 +104,9 @@ impl Translator<'_, '_> {
     }
 
     /// The post that a message replies to, if its time is one. The import knows whether the post is there.
-    fn thread(&self, room: &ImportedChannel, from: &Message) -> Option<MessageId> {
+    fn thread(&self, channel: &ImportedChannel, from: &Message) -> Option<MessageId> {
         let ts = from.thread_ts.as_deref().filter(|ts| *ts != from.ts)?;
-        Some(room.message(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
+        Some(channel.message(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
     }
 
     /// A person, or a program whose name is a label.
@@ -158,7 +158,7 @@ impl Translator<'_, '_> {
     }
 
     /// The text with what is attached to it, a line for each.
-    fn content(&mut self, room: &ImportedChannel, from: &Message) -> (String, Vec<Mention>) {
+    fn content(&mut self, channel: &ImportedChannel, from: &Message) -> (String, Vec<Mention>) {
         let text = markup::convert(from.text.as_deref().unwrap_or_default(), self);
         let blocks = self.blocks(from.blocks.as_deref());
         let (text, mentioned) = said_once(text, blocks);
@@ -178,7 +178,7 @@ impl Translator<'_, '_> {
         if content.len() < whole.len() {
             self.leave_out(format!("the ends of texts with more than {CONTENT} characters"));
         }
-        (content, self.mentions(room, mentioned))
+        (content, self.mentions(channel, mentioned))
     }
 
     /// The text of blocks, with those whom they mention.
@@ -208,14 +208,16 @@ impl Translator<'_, '_> {
         pretext.into_iter().chain(author).chain(fallback).chain(said).collect()
     }
 
-    fn mentions(&self, room: &ImportedChannel, mentioned: Vec<Mentioned>) -> Vec<Mention> {
+    fn mentions(&self, channel: &ImportedChannel, mentioned: Vec<Mentioned>) -> Vec<Mention> {
         let mut found: Vec<Mention> = Vec::new();
         for mentioned in mentioned {
             if found.len() == mentions::MOST {
                 break;
             }
             let mention = match mentioned {
-                Mentioned::Everybody => Some(Mention { id: room.id.0, kind: MentionKind::Channel, username: "channel".into() }),
+                Mentioned::Everybody => {
+                    Some(Mention { id: channel.id.0, kind: MentionKind::Channel, username: "channel".into() })
+                }
                 Mentioned::User(user) => self.people.get(&user).map(|person| Mention {
                     id: person.id.0,
                     kind: MentionKind::User,
@@ -234,7 +236,7 @@ impl Names for Translator<'_, '_> {
     }
 
     fn channel(&self, id: &str) -> Option<String> {
-        self.folders.get(id).map(|room| self.rooms[*room as usize].name.clone())
+        self.folders.get(id).map(|channel| self.channels[*channel as usize].name.clone())
     }
 }
 

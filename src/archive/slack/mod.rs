@@ -78,8 +78,15 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
     }
     let batches = Batches::new(Import::new(source, None).with_orphans(), write);
     let people = People::new(organisation, overview.began);
-    let mut export =
-        Export { organisation, people, rooms: Vec::new(), folders: HashMap::new(), batches, window: Vec::new(), window_bytes: 0 };
+    let mut export = Export {
+        organisation,
+        people,
+        channels: Vec::new(),
+        folders: HashMap::new(),
+        batches,
+        window: Vec::new(),
+        window_bytes: 0,
+    };
     let owner = export.owner(target, &overview)?;
     archive.each(overview.people, &mut |user| export.user(&user, owner))?;
     for (list, kind) in LISTS {
@@ -165,11 +172,11 @@ impl ChannelSummary {
 struct Export<'a> {
     organisation: OrganisationId,
     people: People,
-    rooms: Vec<ImportedChannel>,
-    /// Rooms by the name of their folder, which is the channel's name or identifier.
+    channels: Vec<ImportedChannel>,
+    /// Channels by the name of their folder, which is the channel's name or identifier.
     folders: HashMap<String, u32>,
     batches: Batches<'a>,
-    /// Messages of one day that are yet to be put in order: each with its time and the index of its room.
+    /// Messages of one day that are yet to be put in order: each with its time and the index of its channel.
     window: Vec<(Time, u32, Box<RawValue>)>,
     window_bytes: usize,
 }
@@ -234,15 +241,15 @@ impl Export<'_> {
             let person = self.people.unknown(creator, creator)?;
             self.push(Record::Person(person))?;
         }
-        let room = ImportedChannel::new(channel, kind, self.organisation, &mut self.people)?;
-        if kind != ChannelKind::Public && !room.has_members() {
+        let imported = ImportedChannel::new(channel, kind, self.organisation, &mut self.people)?;
+        if kind != ChannelKind::Public && !imported.has_members() {
             self.leave_out("members of private channels: none of them has an address, so nobody sees the channel");
         }
-        self.push(Record::Channel(room.record(channel, &self.people, owner)))?;
+        self.push(Record::Channel(imported.record(channel, &self.people, owner)))?;
         for folder in [&channel.name, &channel.id].into_iter().filter(|folder| !folder.is_empty()) {
-            self.folders.entry(folder.clone()).or_insert(self.rooms.len() as u32);
+            self.folders.entry(folder.clone()).or_insert(self.channels.len() as u32);
         }
-        self.rooms.push(room);
+        self.channels.push(imported);
         Ok(())
     }
 
@@ -269,7 +276,7 @@ impl Export<'_> {
 
     /// Reads the messages of a channel on one day into the window.
     fn read(&mut self, archive: &mut Archive, day: Day) -> Result<()> {
-        let path = format!("{}/{}.json", self.rooms[day.folder as usize].name, day.name());
+        let path = format!("{}/{}.json", self.channels[day.folder as usize].name, day.name());
         archive.messages(&path, day, &mut |message| {
             let at = serde_json::from_str(message.get()).ok().and_then(|Stamp { ts }| time(&ts));
             let Some(at) = at else {
@@ -286,17 +293,17 @@ impl Export<'_> {
     fn translate(&mut self) -> Result<()> {
         self.window_bytes = 0;
         let mut window = std::mem::take(&mut self.window);
-        window.sort_by_key(|(at, room, _)| (*at, *room));
-        for (at, room, message) in window.drain(..) {
+        window.sort_by_key(|(at, channel, _)| (*at, *channel));
+        for (at, channel, message) in window.drain(..) {
             let Ok(message) = serde_json::from_str(message.get()) else {
                 self.leave_out(UNREADABLE);
                 continue;
             };
-            let Export { organisation, people, rooms, folders, batches, .. } = self;
-            let mut translator = Translator { organisation: *organisation, people, rooms, folders, batches };
-            let translated = translator.translate(&rooms[room as usize], &message, at)?;
+            let Export { organisation, people, channels, folders, batches, .. } = self;
+            let mut translator = Translator { organisation: *organisation, people, channels, folders, batches };
+            let translated = translator.translate(&channels[channel as usize], &message, at)?;
             if let Some(message) = translated {
-                self.rooms[room as usize].last = Some(message.id);
+                self.channels[channel as usize].last = Some(message.id);
                 self.push(Record::Message(message))?;
             }
         }
@@ -305,8 +312,8 @@ impl Export<'_> {
     }
 
     fn members(&mut self) -> Result<()> {
-        for room in std::mem::take(&mut self.rooms) {
-            room.members(&self.people).try_for_each(|member| self.batches.push(Record::ChannelMember(member), RECORD))?;
+        for channel in std::mem::take(&mut self.channels) {
+            channel.members(&self.people).try_for_each(|member| self.batches.push(Record::ChannelMember(member), RECORD))?;
         }
         Ok(())
     }
