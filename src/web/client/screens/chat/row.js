@@ -71,7 +71,7 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
 }
 
 /** Whether a press was on nothing that does something by itself, and selected nothing. @param {Event} event */
-const isPlain = ({ target }) => !(/** @type {HTMLElement} */ (target).closest('a, button, summary, textarea, .face-press')) && getSelection()?.isCollapsed !== false
+const isPlain = ({ target }) => !(/** @type {HTMLElement} */ (target).closest('a, button, summary, form, .face-press')) && getSelection()?.isCollapsed !== false
 
 const NEVER = '0001-01-01T00:00:00Z'
 
