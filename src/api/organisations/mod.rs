@@ -179,7 +179,7 @@ struct NewOwner {
 struct Organisation {
     id: OrganisationId,
     name: String,
-    /// PlainCreated from the first name, unique, and kept when the name changes.
+    /// Made from the first name, unique, and kept when the name changes.
     organisation_slug: String,
     description: String,
     email: String,
