@@ -4,6 +4,7 @@
 //! functions.
 
 mod jwt;
+mod verified;
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -17,7 +18,11 @@ use base64::{
 };
 use ring::{aead, digest, hmac, rand::SecureRandom};
 
-pub use self::jwt::{BadToken, JwtKeys};
+use self::verified::VerifiedTokens;
+pub use self::{
+    jwt::{BadToken, JwtKeys},
+    verified::Verified,
+};
 use crate::{
     error::{Error, Result},
     id::{InvitationId, WebhookId},
@@ -49,6 +54,7 @@ pub struct Keys {
     invitation: Vec<hmac::Key>,
     webhook: Vec<hmac::Key>,
     outbox: Vec<aead::LessSafeKey>,
+    verified: VerifiedTokens,
 }
 
 impl Keys {
@@ -64,6 +70,7 @@ impl Keys {
             invitation: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref())],
             webhook: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref())],
             outbox: vec![aead::LessSafeKey::new(sealing)],
+            verified: VerifiedTokens::default(),
         }
     }
 
@@ -81,6 +88,11 @@ impl Keys {
         self.webhook.extend(former.webhook);
         self.outbox.extend(former.outbox);
         self
+    }
+
+    /// The claims of an access token that one of the keys has signed.
+    pub fn verify_access(&self, token: &str) -> Result<Verified, BadToken> {
+        self.verified.verify(token, &self.access)
     }
 
     /// Replaces the push key by the one with which an external Centrifugo verifies tokens.

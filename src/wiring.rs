@@ -168,7 +168,6 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         sessions,
         newest,
         setup,
-        tokens: Default::default(),
         hashing: Hashing::new(cores),
         stopping,
         publisher,

@@ -7,7 +7,6 @@ pub mod newest;
 mod passwords;
 pub mod session_cache;
 pub mod setup_link;
-pub mod verified;
 pub mod wakeups;
 
 use std::{
@@ -21,7 +20,7 @@ use ipnet::IpNet;
 use tokio::sync::watch;
 
 use self::{
-    delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
+    delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache,
     wakeups::Wakeups,
 };
 use crate::{
@@ -84,7 +83,6 @@ pub struct Inner {
     pub newest: Arc<NewestPages>,
     /// The link of the first administrator; `None` if there was an administrator at the start.
     pub setup: Option<setup_link::SetupLink>,
-    pub tokens: VerifiedTokens,
     pub(crate) hashing: Hashing,
     pub(crate) stopping: watch::Sender<bool>,
     pub(crate) publisher: Mutex<Option<JoinHandle<()>>>,

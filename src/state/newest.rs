@@ -1,21 +1,16 @@
 //! The newest pages of channels in use, as the text of their answers.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        RwLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
+use quick_cache::{Weighter, sync::Cache};
 
 use crate::{
     event::Effect,
     id::{ChannelId, MessageId},
 };
 
-/// Bytes of all texts together; past that, all are dropped.
+/// Bytes of all texts together.
 const MOST: usize = 8 << 20;
 /// A longer text is not kept, so that a few channels with long messages do not drop the others.
 const LONGEST: usize = 256 << 10;
@@ -26,16 +21,9 @@ type Key = (ChannelId, u32);
 /// The texts. One is good for the state of its channel that it was made from: every change to a message that an answer shows
 /// moves the last seq of its channel, which the reader reads with the right to the channel. What an answer shows of profiles
 /// moves no seq, so a change of a profile makes all texts old.
-#[derive(Default)]
 pub struct NewestPages {
-    texts: RwLock<Texts>,
+    texts: Cache<Key, (State, NewestPage), Length>,
     generation: AtomicU64,
-}
-
-#[derive(Default)]
-struct Texts {
-    pages: HashMap<Key, (State, NewestPage)>,
-    bytes: usize,
 }
 
 /// The state that a page was made from.
@@ -57,12 +45,26 @@ pub struct NewestPage {
 #[derive(Clone, Copy)]
 pub struct Generation(u64);
 
+#[derive(Clone)]
+struct Length;
+
+impl Weighter<Key, (State, NewestPage)> for Length {
+    fn weight(&self, _: &Key, (_, page): &(State, NewestPage)) -> u64 {
+        page.text.len() as u64
+    }
+}
+
+impl Default for NewestPages {
+    fn default() -> NewestPages {
+        NewestPages { texts: Cache::with_weighter(MOST / LONGEST, MOST as u64, Length), generation: AtomicU64::default() }
+    }
+}
+
 impl NewestPages {
     /// The page, if it was made from the channel's state at `seq`.
     pub fn find(&self, channel: ChannelId, size: u32, seq: i64) -> Option<NewestPage> {
         let now = State { seq, generation: self.generation().0 };
-        let texts = self.texts.read().expect("nothing panics while it holds this");
-        texts.pages.get(&(channel, size)).filter(|(state, _)| *state == now).map(|(_, page)| page.clone())
+        self.texts.get(&(channel, size)).filter(|(state, _)| *state == now).map(|(_, page)| page)
     }
 
     /// To be taken before the transaction that reads a page.
@@ -72,16 +74,8 @@ impl NewestPages {
 
     /// Keeps a page that was read with the channel's `seq` in one transaction.
     pub fn keep(&self, (channel, size): (ChannelId, u32), seq: i64, Generation(generation): Generation, page: NewestPage) {
-        if page.text.len() > LONGEST {
-            return;
-        }
-        let mut texts = self.texts.write().expect("nothing panics while it holds this");
-        texts.bytes += page.text.len();
-        if let Some((_, old)) = texts.pages.insert((channel, size), (State { seq, generation }, page)) {
-            texts.bytes -= old.text.len();
-        }
-        if texts.bytes > MOST {
-            *texts = Texts::default();
+        if page.text.len() <= LONGEST {
+            self.texts.insert((channel, size), (State { seq, generation }, page));
         }
     }
 
@@ -125,7 +119,7 @@ mod tests {
             pages.find(channel, 50, 1).is_some()
         };
         assert_eq!([keep(LONGEST), keep(LONGEST + 1)], [true, false]);
-        assert!((1..MOST / LONGEST).all(|_| keep(LONGEST)), "as many as fit");
-        assert!(!keep(LONGEST) && keep(LONGEST));
+        assert!((0..10 * MOST / LONGEST).all(|_| keep(LONGEST)), "the latest has room");
+        assert!(((MOST / 2) as u64..=MOST as u64).contains(&pages.texts.weight()));
     }
 }

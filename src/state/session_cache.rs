@@ -1,56 +1,34 @@
 //! A cache of live sessions, so that most requests find their caller without the database.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        RwLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use quick_cache::sync::Cache;
 
 use crate::{domain::access::Caller, error::Result, event::Effect, id::SessionId};
 
-/// The callers of live sessions, bounded in number. If any entry was removed since a read began, what it read is not
-/// cached: a read from before a logout must not put the session back.
-#[derive(Default)]
-pub struct SessionCache {
-    callers: RwLock<HashMap<SessionId, Caller>>,
-    generation: AtomicU64,
+/// The callers of live sessions, bounded in number. While a session is read, its place in the cache is reserved; removing the
+/// session removes the place, so that a read from before a log-out can't put the session back.
+pub struct SessionCache(Cache<SessionId, Caller>);
+
+impl Default for SessionCache {
+    fn default() -> SessionCache {
+        SessionCache(Cache::new(Self::MOST))
+    }
 }
 
 impl SessionCache {
     const MOST: usize = 100_000;
 
     pub fn find(&self, session: SessionId, read: impl FnOnce() -> Result<Option<Caller>>) -> Result<Option<Caller>> {
-        if let Some(caller) = self.callers.read().expect("nothing panics while it holds this").get(&session) {
-            return Ok(Some(*caller));
-        }
-        let generation = self.generation.load(Relaxed);
-        let caller = read()?;
-        if let Some(caller) = caller {
-            let mut callers = self.callers.write().expect("nothing panics while it holds this");
-            if callers.len() >= Self::MOST {
-                callers.clear();
-            }
-            if self.generation.load(Relaxed) == generation {
-                callers.insert(session, caller);
-            }
-        }
-        Ok(caller)
+        let found = self.0.get_or_insert_with(&session, || read().map_err(Some)?.ok_or(None));
+        found.map_or_else(|failed| failed.map_or(Ok(None), Err), |caller| Ok(Some(caller)))
     }
 
+    /// Removes the sessions that these effects of a commit have ended or changed. Accounts change so seldom that all sessions
+    /// may be read again then.
     pub fn forget(&self, effects: &[Effect]) {
-        let stale = |effect: &Effect| matches!(effect, Effect::SessionEnded { .. } | Effect::AccountChanged(_) | Effect::Foreign);
-        if !effects.iter().any(stale) {
-            return;
-        }
-        let mut callers = self.callers.write().expect("nothing panics while it holds this");
-        self.generation.fetch_add(1, Relaxed);
         for effect in effects {
             match effect {
-                Effect::SessionEnded { session, .. } => _ = callers.remove(session),
-                Effect::AccountChanged(user) => callers.retain(|_, caller| caller.user != *user),
-                Effect::Foreign => callers.clear(),
+                Effect::SessionEnded { session, .. } => _ = self.0.remove(session),
+                Effect::AccountChanged(_) | Effect::Foreign => self.0.clear(),
                 _ => {}
             }
         }

@@ -1,7 +1,7 @@
 //! Sessions: what an access token stands for. A token never replaces the check of its session's row.
 
 use rusqlite::{Connection, OptionalExtension};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     db::{Tx, View},
@@ -18,13 +18,13 @@ use crate::{
 };
 
 /// The claims of an access token (RFC 7519).
-#[derive(Serialize, Deserialize)]
-pub struct AccessClaims {
-    pub sub: UserId,
-    pub sid: SessionId,
-    pub iat: i64,
-    pub exp: i64,
-    pub aud: String,
+#[derive(Serialize)]
+struct AccessClaims {
+    sub: UserId,
+    sid: SessionId,
+    iat: i64,
+    exp: i64,
+    aud: &'static str,
 }
 
 /// A new session with its tokens, which are returned only once.
@@ -92,7 +92,7 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
         sid: id,
         iat: now.unix_seconds(),
         exp: expires_at.unix_seconds(),
-        aud: secret::ACCESS.into(),
+        aud: secret::ACCESS,
     };
     let keys = tx.site().keys();
     let (access_token, device_token) = (keys.access.sign(&claims)?, known_devices::mark(&keys, &user, now)?);
