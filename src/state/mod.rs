@@ -19,10 +19,7 @@ use std::{
 use ipnet::IpNet;
 use tokio::sync::watch;
 
-use self::{
-    delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache,
-    wakeups::Wakeups,
-};
+use self::{delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, wakeups::Wakeups};
 use crate::{
     archive::backup,
     clock::Clock,

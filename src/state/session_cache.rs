@@ -34,3 +34,27 @@ impl SessionCache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domain::access::PlatformRole, id::UserId};
+
+    #[test]
+    fn a_read_from_before_a_log_out_does_not_put_the_session_back() {
+        let (cache, session, user) = (SessionCache::default(), SessionId::new(), UserId::new());
+        let caller = Caller { user, session, role: PlatformRole::User };
+        let is_kept = || cache.find(session, || Ok(None)).unwrap().is_some();
+        let ends = [Effect::SessionEnded { user, session }, Effect::AccountChanged(user), Effect::Foreign];
+        for end in ends {
+            let read = || {
+                cache.forget(std::slice::from_ref(&end));
+                Ok(Some(caller))
+            };
+            assert!(cache.find(session, read).unwrap().is_some() && !is_kept(), "{end:?}");
+            assert!(cache.find(session, || Ok(Some(caller))).unwrap().is_some() && is_kept(), "{end:?}");
+            cache.forget(&[end]);
+            assert!(!is_kept());
+        }
+    }
+}

@@ -87,13 +87,8 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
         expires_at,
     ))?;
     end_oldest(tx, user.id)?;
-    let claims = AccessClaims {
-        sub: user.id,
-        sid: id,
-        iat: now.unix_seconds(),
-        exp: expires_at.unix_seconds(),
-        aud: secret::ACCESS,
-    };
+    let claims =
+        AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: secret::ACCESS };
     let keys = tx.site().keys();
     let (access_token, device_token) = (keys.access.sign(&claims)?, known_devices::mark(&keys, &user, now)?);
     Ok(Started { user, expires_at, access_token, notification_token, device_token })
