@@ -1,89 +1,111 @@
-//! The state of the requests in flight on a connection, which its service and its stream report.
+//! What a connection waits for, as its service and its stream report it.
 
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 
 use crate::{limits::admission::Slot, push::embedded::upgrade::Upgrade};
 
-/// The state of the requests in flight on a connection. Only the connection's task changes it.
+/// What a connection waits for.
+#[derive(Clone, Copy)]
+pub enum Phase {
+    /// The end of a request's head, since the connect or the first bytes after an answer.
+    Head(Instant),
+    /// The rest of a request, or that its answer is read.
+    Request,
+    /// The server, which makes the answer.
+    Answer,
+    /// The next request, since the last answer has left.
+    Idle(Instant),
+}
+
+/// The exchange of requests and answers on one connection.
 pub struct Exchange {
     pub slot: Arc<Slot>,
     /// How long the connection counts for a user after a request with a session.
     held: Duration,
-    /// Whether the request's body has arrived.
-    is_whole: AtomicBool,
-    is_answered: AtomicBool,
-    has_new_answer: AtomicBool,
-    is_stalled: AtomicBool,
+    state: Mutex<State>,
     pub upgrade: Mutex<Option<Upgrade>>,
 }
 
+struct State {
+    phase: Phase,
+    /// Whether something written waits for the peer to read.
+    is_stalled: bool,
+}
+
 impl Exchange {
-    pub fn new(slot: Arc<Slot>, held: Duration) -> Arc<Exchange> {
-        Arc::new(Exchange {
-            slot,
-            held,
-            is_whole: AtomicBool::default(),
-            is_answered: AtomicBool::default(),
-            has_new_answer: AtomicBool::default(),
-            is_stalled: AtomicBool::default(),
-            upgrade: Mutex::default(),
-        })
+    pub fn new(slot: Arc<Slot>, accepted: Instant, held: Duration) -> Arc<Exchange> {
+        let state = Mutex::new(State { phase: Phase::Head(accepted), is_stalled: false });
+        Arc::new(Exchange { slot, held, state, upgrade: Mutex::default() })
+    }
+
+    pub fn phase(&self) -> Phase {
+        let state = self.state();
+        if state.is_stalled { Phase::Request } else { state.phase }
+    }
+
+    pub fn is_stalled(&self) -> bool {
+        self.state().is_stalled
+    }
+
+    /// Notes that bytes have arrived.
+    pub fn receive(&self) {
+        let mut state = self.state();
+        if let Phase::Idle(_) = state.phase {
+            state.phase = Phase::Head(Instant::now());
+        }
     }
 
     /// Notes that a request has begun, and whether it is whole without a body.
     pub fn begin(&self, is_whole: bool) {
-        self.is_answered.store(false, Relaxed);
-        self.is_whole.store(is_whole, Relaxed);
-        self.report();
+        self.change(|state| state.phase = if is_whole { Phase::Answer } else { Phase::Request });
+    }
+
+    fn end_body(&self) {
+        self.change(|state| {
+            if let Phase::Request = state.phase {
+                state.phase = Phase::Answer;
+            }
+        });
     }
 
     fn end(&self) {
-        self.is_answered.store(true, Relaxed);
-        self.has_new_answer.store(true, Relaxed);
-        self.report();
-        self.slot.end_request(Instant::now(), self.held);
+        let now = Instant::now();
+        self.change(|state| state.phase = Phase::Idle(now));
+        self.slot.end_request(now.into_std(), self.held);
     }
 
-    /// Notes whether something written waits for the peer.
+    /// Notes whether something written waits for the peer. Idle time begins when all is read.
     pub fn set_stalled(&self, is_stalled: bool) {
-        if self.is_stalled.swap(is_stalled, Relaxed) != is_stalled {
-            self.report();
+        if self.is_stalled() != is_stalled {
+            self.change(|state| {
+                state.is_stalled = is_stalled;
+                if let Phase::Idle(since) = &mut state.phase {
+                    *since = Instant::now();
+                }
+            });
         }
     }
 
-    /// The server is busy if it doesn't wait for the peer: to send the rest of a body, to read an answer, or to make another
-    /// request.
-    fn report(&self) {
-        let is_answered = self.is_answered.load(Relaxed);
-        self.slot.set_busy(self.is_whole.load(Relaxed) && !is_answered && !self.is_stalled());
+    /// Changes the state, and tells the slot whether the server is busy: it is not while it waits for the peer.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        change(&mut state);
+        self.slot.set_busy(matches!(state.phase, Phase::Answer) && !state.is_stalled);
     }
 
-    /// Whether an answer has ended since the last call. A request may begin and end between two calls of
-    /// [`Exchange::is_over`].
-    pub fn has_new_answer(&self) -> bool {
-        self.has_new_answer.swap(false, Relaxed)
-    }
-
-    /// Whether all requests are answered and no bytes of the answers wait for the peer.
-    pub fn is_over(&self) -> bool {
-        self.is_answered.load(Relaxed) && !self.is_stalled()
-    }
-
-    pub fn is_stalled(&self) -> bool {
-        self.is_stalled.load(Relaxed)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds this")
     }
 }
 
@@ -100,8 +122,7 @@ impl Body for Arriving {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if frame.is_none() || self.body.is_end_stream() {
-            self.exchange.is_whole.store(true, Relaxed);
-            self.exchange.report();
+            self.exchange.end_body();
         }
         Poll::Ready(frame)
     }

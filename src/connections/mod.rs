@@ -8,10 +8,8 @@ pub mod certificate;
 mod certificate_expiry;
 mod connection;
 mod exchange;
-mod head;
 mod host;
 pub mod listening;
-mod pause;
 mod stream;
 mod watch;
 

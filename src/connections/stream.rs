@@ -4,11 +4,10 @@ use std::{
     io::{self, ErrorKind},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use bytes::{Buf, Bytes};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Sleep, sleep},
@@ -16,30 +15,28 @@ use tokio::{
 
 use super::exchange::Exchange;
 
-/// A stream that first yields the bytes that were read earlier. A write fails if the peer reads nothing for too long.
+/// A stream that reports to its exchange what arrives and what waits for the peer. A write fails if the peer reads nothing for
+/// too long.
 pub struct Stream<S> {
     pub inner: S,
-    pub before: Bytes,
     write_within: Duration,
     stall: Option<Pin<Box<Sleep>>>,
     exchange: Arc<Exchange>,
 }
 
 impl<S> Stream<S> {
-    /// The exchange is told whether something written waits for the peer.
-    pub fn new(inner: S, before: Bytes, write_within: Duration, exchange: Arc<Exchange>) -> Stream<S> {
-        Stream { inner, before, write_within, stall: None, exchange }
+    pub fn new(inner: S, write_within: Duration, exchange: Arc<Exchange>) -> Stream<S> {
+        Stream { inner, write_within, stall: None, exchange }
     }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.before.is_empty() {
-            return Pin::new(&mut self.inner).poll_read(cx, buf);
+        let filled = buf.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        if buf.filled().len() > filled {
+            self.exchange.receive();
         }
-        let length = self.before.len().min(buf.remaining());
-        buf.put_slice(&self.before[..length]);
-        self.before.advance(length);
         Poll::Ready(Ok(()))
     }
 }

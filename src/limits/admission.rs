@@ -14,7 +14,7 @@ use std::{
 use ipnet::IpNet;
 use poem::{Request, http::HeaderMap};
 use rustix::process::{Resource, getrlimit};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 
 use super::{
     buffering::{Buffering, Client},
@@ -28,10 +28,6 @@ use crate::{id::UserId, net::client_address};
 const OTHER_FILES: usize = 512;
 /// Connections past the bound that may still ask for `/health`. A new one closes the oldest of them.
 pub const RESERVE: usize = 16;
-/// Connections that keep their buffers, some 15 KiB each, between two requests; others free them at once. The number is
-/// small because the allocator doesn't return all freed buffers to the system.
-const KEPT: usize = 512;
-
 pub struct ConnectionSlots {
     /// Most connections of all clients.
     most: usize,
@@ -40,7 +36,6 @@ pub struct ConnectionSlots {
     proxies: Vec<IpNet>,
     places: Mutex<Places>,
     buffering: Arc<Buffering>,
-    kept: Arc<Semaphore>,
 }
 
 /// Whether a new connection is accepted.
@@ -61,8 +56,7 @@ impl ConnectionSlots {
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
         let places = Mutex::new(Places::new(most_by_address));
-        let (kept, buffering) = (Arc::new(Semaphore::new(KEPT)), Arc::default());
-        Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), places, buffering, kept })
+        Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), places, buffering: Arc::default() })
     }
 
     /// Admits a connection as an idle stranger of its address. If the address is full, its oldest idle stranger is closed;
@@ -169,11 +163,6 @@ impl Slot {
     /// The client of a request, for counting what the server buffers for it.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
         self.slots.buffering.client(networks::network(client_address::of(&self.slots.proxies, peer, headers)))
-    }
-
-    /// A permit to keep this connection's buffers between two requests, if fewer than [`KEPT`] others have one.
-    pub fn keep_buffers(&self) -> Option<OwnedSemaphorePermit> {
-        self.slots.kept.clone().try_acquire_owned().ok()
     }
 
     /// Ready when the connection has to close for a newcomer. Only one task may wait for it.
