@@ -11,7 +11,7 @@ use std::{
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{Dice, PASSWORD, Server, printed, refused, run, tidings};
+use crate::harness::{Dice, PASSWORD, Server, file_in, printed, refused, run, tidings, until};
 
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -165,7 +165,7 @@ fn a_backup_that_fails_its_proof_takes_the_place_of_no_good_one() {
                values (randomblob(16), randomblob(16), randomblob(32), 1, 1)",
         )
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1100)); // it has the second in its name
+    std::thread::sleep(std::time::Duration::from_millis(1100)); // the next backup has another second in its name
     let failing = run(&["backup", text(&backups), "--data-dir", text(&data), "--verify", "--keep", "1"]);
     refused(&failing, "could not be restored, and is not kept: ");
     refused(&failing, "a row of sessions refers to no row of users");
@@ -207,8 +207,8 @@ fn a_damaged_backup_is_refused_and_changes_nothing() {
     refused(&restore(&folder.path().join("none"), &data, &[]), "can't read the backup");
 }
 
-#[test]
-fn a_restore_waits_for_a_command_that_writes() {
+#[tokio::test]
+async fn a_restore_waits_for_a_command_that_writes() {
     let folder = tempfile::tempdir().unwrap();
     let (data, file) = (folder.path().join("data"), folder.path().join("one.tar.zst"));
     create_account(&data, "ada@x.example", "user");
@@ -217,10 +217,9 @@ fn a_restore_waits_for_a_command_that_writes() {
     let writing = fs::File::open(&data).unwrap();
     writing.lock_shared().unwrap();
     let mut restoring = tidings(&["restore", text(&file), "--to", text(&data)]).stdout(Stdio::null()).spawn().unwrap();
-    while !data.join("restoring/tidings.db").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let unpacked = data.join("restoring/tidings.db");
+    until("an unpacked backup", async || unpacked.exists().then_some(())).await;
+    std::thread::sleep(std::time::Duration::from_millis(500)); // in which it would move the files
     assert!(restoring.try_wait().unwrap().is_none() && data.join("tidings.db").exists(), "no file was moved away");
     drop(writing);
     assert!(restoring.wait().unwrap().success());
@@ -233,20 +232,10 @@ async fn the_server_backs_itself_up_and_tells_its_administrators_of_a_failure() 
     let folder = tempfile::tempdir().unwrap();
     let (data, backups, mails) = (folder.path().join("data"), folder.path().join("backups"), folder.path().join("mails"));
     create_account(&data, "root@x.example", "superadmin");
-    let wait_for = async |folder: &Path, ending: &str| {
-        for _ in 0..1000 {
-            let found = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
-            if let Some(found) = found.into_iter().find(|path| text(path).ends_with(ending)) {
-                return found;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        panic!("no file {ending} in {}", folder.display())
-    };
     let mail_url = format!("file://{}", mails.display());
     let settings = ["--mail-url", &mail_url, "--backup-every", "24h", "--backup-dir", text(&backups)];
     let server = Server::start(&data, &settings);
-    let made = wait_for(&backups, ".tar.zst").await;
+    let made = file_in(&backups, ".tar.zst").await;
     drop(server);
     printed(&restore(&made, &data, &["--dry-run"]));
     let server = Server::start(&data, &settings);
@@ -260,7 +249,7 @@ async fn the_server_backs_itself_up_and_tells_its_administrators_of_a_failure() 
     let _server = Server::start(&data, &[&settings[..5], &[text(&nowhere)]].concat());
     let mut mail = String::new();
     while !mail.contains("root@x.example") {
-        let path = wait_for(&mails, ".eml").await;
+        let path = file_in(&mails, ".eml").await;
         mail = fs::read_to_string(&path).unwrap().replace("=\r\n", ""); // quoted-printable breaks lines
         fs::remove_file(path).unwrap();
     }

@@ -8,7 +8,7 @@ use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::harness::{Admin, PASSWORD, Server, printed, refused, run, tidings};
+use crate::harness::{Admin, PASSWORD, Server, printed, refused, run, tidings, until};
 
 /// A second account in the organisation of the first.
 async fn grace(server: &Server, token: &str, organisation: &str, admin: &Admin<'_>) -> String {
@@ -164,14 +164,8 @@ async fn mails_are_tested_listed_and_tried_again() {
     let admin = Admin(&data);
     let server = Server::start(&data, &["--mail-url", "smtp://127.0.0.1:1"]);
     server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
-    let unsent = async || loop {
-        let unsent = admin.json(&["mail", "list"]);
-        if unsent[0]["error"] != "" {
-            return unsent;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
-    let unsent = unsent().await;
+    let failed = async || Some(admin.json(&["mail", "list"])).filter(|mails| mails[0]["error"] != "");
+    let unsent = until("a mail that failed", failed).await;
     assert_eq!([&unsent[0]["recipient"], &unsent[0]["kind"]], ["ada@x.example", "verification"]);
     assert_eq!(admin.json(&["mail", "retry"])["mails"], 1);
 

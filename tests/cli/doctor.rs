@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     certificate::Certificate,
     faults::Disk,
-    harness::{Admin, PASSWORD, Server, printed, refused, run},
+    harness::{Admin, PASSWORD, Server, printed, refused, run, until},
     secured::Pair,
 };
 
@@ -70,15 +70,11 @@ async fn the_doctor_finds_messages_that_are_not_in_the_search_index() {
     let doctor = |more: &[&str]| admin.run(&[&["doctor", "--base-url", &server.url], more].concat());
     let database = Connection::open(folder.join("tidings.db")).unwrap();
     let indexed = || database.query_row("select count(*) from message_search_docsize", [], |row| row.get::<_, i64>(0)).unwrap();
-    while indexed() < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until("both messages in the index", async || (indexed() == 2).then_some(())).await;
     database.execute("delete from message_search where rowid = (select min(n) from messages)", []).unwrap();
     refused(&doctor(&[]), "checks failed");
     assert!(printed(&doctor(&["--fix"])).contains("1 messages were missing"));
-    while indexed() < 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until("both messages in the index", async || (indexed() == 2).then_some(())).await;
     let healthy = printed(&doctor(&[]));
     assert!(healthy.contains("0 messages behind"), "{healthy}");
 }

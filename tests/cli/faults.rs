@@ -84,7 +84,7 @@ async fn post_until(server: &Server, (token, channel): (&str, &str), status: u16
         if found == status && (found == 201 || is_full) {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await; // the server looks for space now and then
     }
     panic!("no post was answered {status}");
 }

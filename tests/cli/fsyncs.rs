@@ -67,7 +67,7 @@ async fn a_lone_post_is_answered_after_its_fsync() {
     for n in 0..20 {
         texts.push(format!("lone {n}"));
         server.post(&format!("{channel}/messages"), &token, json!({ "content": texts[n] })).await;
-        sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await; // so that no post shares the batch of another
     }
     let trace = end(server, folder.path(), trace.path());
     check(&trace, &texts);

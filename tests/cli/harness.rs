@@ -1,8 +1,9 @@
 //! Starts, queries, ends and kills the real binary.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Lines},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
     time::{Duration, Instant},
 };
@@ -16,12 +17,35 @@ use tokio::{
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_tidings");
 pub const PASSWORD: &str = "correct horse battery";
+/// Longer than the lease of a mail, which is tried again after a kill.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// A clean environment: settings of whoever runs the tests must not leak in.
 pub fn tidings(args: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
     command.args(args).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Looks until something is there: other processes tell nobody when they change files and databases.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The first file of a folder whose name ends so.
+pub async fn file_in(folder: &Path, ending: &str) -> PathBuf {
+    let find = async || {
+        let files = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        files.into_iter().find(|path| path.to_string_lossy().ends_with(ending))
+    };
+    until(&format!("a file {ending} in {}", folder.display()), find).await
 }
 
 pub fn run(args: &[&str]) -> Output {
@@ -109,7 +133,7 @@ impl Server {
                 return status;
             }
             assert!(started.elapsed() < Duration::from_secs(10), "the server did not end within ten seconds");
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5)); // std waits for a process without a bound only
         }
     }
 

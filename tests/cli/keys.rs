@@ -1,13 +1,13 @@
 //! The secret key is replaced beside a running server, or is missing.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
     backups::{back_up, restore, text},
-    harness::{PASSWORD, Server, printed, refused, run},
+    harness::{PASSWORD, Server, file_in, printed, refused, run, until},
 };
 
 async fn status(server: &Server, token: &str) -> u16 {
@@ -21,12 +21,7 @@ fn rotate(data: &Path, more: &[&str]) -> Value {
 
 /// Waits until the server refuses a token.
 async fn ends(server: &Server, token: &str) {
-    let ended = async {
-        while status(server, token).await != 401 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), ended).await.expect("the token is refused");
+    until("the token is refused", async || (status(server, token).await == 401).then_some(())).await;
 }
 
 #[tokio::test]
@@ -73,12 +68,7 @@ async fn a_key_is_replaced_beside_a_running_server() {
     // The mail of the registration was sealed with the first key, two keys ago.
     let server = Server::start(&data, &["--mail-url", &format!("file://{}", mails.display())]);
     printed(&run(&["mail", "retry", "--data-dir", text(&data)]));
-    let sent = async {
-        while !fs::read_dir(&mails).into_iter().flatten().flatten().any(|mail| text(&mail.path()).ends_with(".eml")) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), sent).await.expect("the mail is sent");
+    file_in(&mails, ".eml").await;
     assert_eq!(status(&server, &renewed).await, 200);
     drop(server);
 

@@ -1,17 +1,12 @@
 //! Answered writes, mails and publications survive `kill -9`.
 
-use std::{
-    collections::HashMap,
-    fs,
-    os::unix::fs::MetadataExt,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, fs, os::unix::fs::MetadataExt};
 
 use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    harness::{PASSWORD, Server},
+    harness::{PASSWORD, Server, file_in},
     stand_in::{Fault, StandIn},
 };
 
@@ -73,15 +68,7 @@ async fn a_kill_loses_no_mail() {
     server.signal("KILL");
     server.end();
     let _server = Server::start(&folder.path().join("data"), &["--mail-url", &format!("file://{}", mails.display())]);
-    let started = Instant::now();
-    let mail = loop {
-        assert!(started.elapsed() < Duration::from_secs(150), "no mail");
-        let found = std::fs::read_dir(&mails).unwrap().map(|entry| entry.unwrap().path());
-        if let Some(path) = found.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "eml")) {
-            break std::fs::read_to_string(path).unwrap();
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+    let mail = std::fs::read_to_string(file_in(&mails, ".eml").await).unwrap();
     assert!(mail.contains("To: ada@x.example") && mail.contains("/auth/verify-email?token=3D"), "{mail}");
 }
 

@@ -146,7 +146,7 @@ async fn an_import_that_is_killed_is_completed_by_the_next() {
     for n in 1..8 {
         let mut command = tidings(&["import", "slack", text_of(&file), "--name", "Engines", "--data-dir", text_of(&data)]);
         let mut process = command.stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(lasts * n / 8);
+        std::thread::sleep(lasts * n / 8); // the moment of the kill
         _ = process.kill();
         _ = process.wait();
     }

@@ -146,7 +146,7 @@ async fn an_import_that_is_killed_is_completed_by_the_next() {
     for n in 0..10 {
         let mut command = tidings(&["org", "import", text_of(&file), "--data-dir", text_of(&there)]);
         let mut process = command.stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(lasts * (n * 100 + dice.roll(100) as u32) / 1000);
+        std::thread::sleep(lasts * (n * 100 + dice.roll(100) as u32) / 1000); // the moment of the kill
         _ = process.kill();
         killed += u32::from(!process.wait().unwrap().success());
     }

@@ -100,7 +100,7 @@ fn a_migration_that_is_killed_at_any_moment_leaves_the_old_schema_or_the_new_one
         let mut command = tidings(&[&["migrate", "up", "--data-dir", text(&data)], ways[way]].concat());
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let moment = took[way] * (RandomState::new().hash_one(n) % 1000) as u32 / 1000;
-        std::thread::sleep(moment);
+        std::thread::sleep(moment); // of the kill
         _ = process.kill();
         process.wait().unwrap();
         let (found, after) = (content(&data), version(&data));
