@@ -13,12 +13,15 @@ use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use tokio::{
     net::TcpListener,
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    sync::{
+        Notify,
+        mpsc::{UnboundedReceiver, unbounded_channel},
+    },
     task::JoinHandle,
     time::timeout,
 };
 
-use crate::harness::{Client, Server, blob, text};
+use crate::harness::{Client, Reply, Server, blob, text};
 
 /// A server whose webhooks may reach the tests' receivers.
 pub async fn server() -> Server {
@@ -77,6 +80,26 @@ impl Receiver {
         Receiver::answering(|_| std::future::pending()).await
     }
 
+    /// Answers with these statuses in turn, and with the last from then on; gives the answers that are held only when notified.
+    pub async fn holding(
+        statuses: &'static [u16],
+        is_held: impl Fn(usize) -> bool + Send + Sync + 'static,
+    ) -> (Receiver, Arc<Notify>) {
+        let answer = Arc::new(Notify::new());
+        let notified = answer.clone();
+        let hold = move |n: usize| {
+            let status = statuses[n.min(statuses.len() - 1)];
+            let held = is_held(n).then(|| notified.clone());
+            async move {
+                if let Some(held) = held {
+                    held.notified().await;
+                }
+                Response::builder().status(status.try_into().unwrap()).finish()
+            }
+        };
+        (Receiver::answering(hold).await, answer)
+    }
+
     /// Answers the nth request, from 0.
     pub async fn answering<F: Future<Output = Response> + Send + 'static>(
         answer: impl Fn(usize) -> F + Send + Sync + 'static,
@@ -130,20 +153,26 @@ async fn serve(endpoint: impl Endpoint + 'static) -> (String, JoinHandle<()>) {
     (url, serving)
 }
 
-/// A webhook of a channel that delivers, as its manager handles it.
+/// A webhook of a channel, as its manager handles it.
 pub struct Hook {
     manager: Client,
     channel: String,
     pub id: String,
     pub secret: String,
+    /// The path of its feed, below `/api/v1`.
+    pub feed: String,
 }
 
 impl Client {
     pub async fn hook(&self, channel: &str, url: &str) -> Hook {
-        let body = json!({ "webhook_name": "out", "webhook_url": url });
+        self.hook_with(channel, json!({ "webhook_name": "out", "webhook_url": url })).await
+    }
+
+    pub async fn hook_with(&self, channel: &str, body: Value) -> Hook {
         let made = self.post(&format!("/webhooks/{channel}"), body).await.expect(201)["data"].take();
         let (id, secret) = (text(&made["id"]), text(&made["webhook_secret"]));
-        Hook { manager: self.clone(), channel: channel.to_owned(), id, secret }
+        let feed = format!("/webhooks/feed/{}", text(&made["webhook_slug"]));
+        Hook { manager: self.clone(), channel: channel.to_owned(), id, secret, feed }
     }
 }
 
@@ -155,6 +184,11 @@ impl Hook {
     /// The same webhook, handled by another manager.
     pub fn managed_by(self, manager: &Client) -> Hook {
         Hook { manager: manager.clone(), ..self }
+    }
+
+    /// The manager posts to one of its paths.
+    pub async fn post(&self, rest: &str, body: Value) -> Reply {
+        self.manager.post(&self.path(rest), body).await
     }
 
     pub async fn set(&self, status: &str) {
@@ -214,23 +248,5 @@ impl Server {
             blob(webhook)
         );
         self.count(&begun) > 0
-    }
-}
-
-/// Ada's private channel with Mallory, who manages webhooks there.
-pub struct Plans {
-    pub ada: Client,
-    pub mallory: Client,
-    pub organisation: String,
-    pub channel: String,
-}
-
-impl Server {
-    pub async fn plans(&self) -> Plans {
-        let ada = self.user("ada").await;
-        let organisation = ada.organisation("Engines").await;
-        let mallory = self.member(&ada, &organisation, "mallory", "admin").await;
-        let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
-        Plans { ada, mallory, organisation, channel }
     }
 }

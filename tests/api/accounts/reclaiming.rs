@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, PASSWORD, Reply, Server, text},
-    receiver::{self, Hook, Plans, Receiver},
+    receiver::{self, Hook, Receiver},
 };
 
 /// Ada's private channel with Mallory, who manages webhooks, and has proved no mailbox. One webhook is Mallory's, another
@@ -23,7 +23,10 @@ struct Scene {
 
 async fn scene() -> Scene {
     let server = receiver::server().await;
-    let Plans { ada, mallory, organisation, channel } = server.plans().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
+    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
     let mut theirs = Receiver::start(&[200]).await;
     let hooks = [mallory.hook(&channel, &theirs.url).await, mallory.hook(&channel, &theirs.url).await];
     let feed = text(&mallory.get(&format!("/webhooks/{channel}")).await.expect(200)["data"]["feed_url"]);

@@ -5,9 +5,10 @@ use std::{future::ready, time::Instant};
 use poem::Response;
 use serde_json::Value;
 
+use super::{Scene, scene};
 use crate::{
     harness::text,
-    receiver::{self, Receiver},
+    receiver::Receiver,
     target::{Untouched, gigabyte, listen},
 };
 
@@ -25,10 +26,8 @@ fn assert_all(records: &[Value], status: &str, error: &str, is_tried_again: bool
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_targets_have_truthful_histories_and_do_not_delay_ten_good_ones() {
-    let server = receiver::server().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let (bad, good) = (ada.channel(&organisation, "bad", &[]).await, ada.channel(&organisation, "good", &[]).await);
+    let Scene { server, ada, organisation, channel: good, .. } = scene().await;
+    let bad = ada.channel(&organisation, "bad", &[]).await;
     let inside = Untouched::at("127.0.0.2:0").await;
     let location = format!("http://{}/", inside.address());
     let redirect = move |_| ready(Response::builder().status(307.try_into().unwrap()).header("location", &location).finish());

@@ -3,6 +3,7 @@
 mod bearers;
 mod rates;
 
+use super::scene::{Scene, fed};
 use crate::{
     harness::{Client, Reply, Server, blob, text},
     shapes::{MESSAGE, UNREAD, assert_shape},
@@ -13,32 +14,6 @@ use tidings::error::Code;
 
 const SENT: &str = "Data sent successfully";
 const QUEUE: &str = "/webhooks/feed/backend-queue";
-
-/// Ada's channel `builds` with Grace in it, and a webhook; `anybody` has no account.
-struct Scene {
-    server: Server,
-    ada: Client,
-    grace: Client,
-    anybody: Client,
-    organisation: String,
-    channel: String,
-    webhook: Value,
-    /// The path of the feed.
-    feed: String,
-}
-
-async fn scene() -> Scene {
-    scene_on(Server::start().await).await
-}
-
-async fn scene_on(server: Server) -> Scene {
-    let (ada, grace, organisation) = server.ada_and_grace().await;
-    let channel = ada.channel(&organisation, "builds", &[&grace]).await;
-    let body = json!({ "webhook_name": "builder", "event_name": "build" });
-    let webhook = ada.post(&format!("/webhooks/{channel}"), body).await.expect(201)["data"].take();
-    let feed = format!("/webhooks/feed/{}", text(&webhook["webhook_slug"]));
-    Scene { anybody: server.anonymous(), server, ada, grace, organisation, channel, webhook, feed }
-}
 
 fn body() -> Value {
     json!({ "event_name": "build finished", "message": "main is green", "status": "success", "username": "ci" })
@@ -64,36 +39,18 @@ async fn by_query(client: &Client, path: &str, query: &Value) -> Reply {
     client.get(&format!("{path}?{}", pairs.finish())).await
 }
 
-impl Scene {
-    async fn status(&self, status: &str) {
-        let path = format!("/webhooks/{}/{}/change-status", self.channel, text(&self.webhook["id"]));
-        self.ada.put(&path, json!({ "webhook_status": status })).await.expect(200);
-    }
-
-    /// The channel's threads, newest first.
-    async fn threads(&self) -> Vec<Value> {
-        let path = format!("/threads/channels/{}", self.channel);
-        self.grace.get(&path).await.data(200, "Data retrieved successfully").as_array().unwrap().clone()
-    }
-
-    async fn history(&self) -> Vec<Value> {
-        let path = format!("/webhooks/{}/history/{}", self.channel, text(&self.webhook["id"]));
-        self.ada.get(&path).await.expect(200)["data"]["webhooks_history"].as_array().unwrap().clone()
-    }
-}
-
 #[tokio::test]
 async fn a_feed_becomes_a_thread_without_an_author() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let avatar = "https://x.example/ci.png";
     let fed = json!({
         "event_name": "build finished", "message": "main is green", "status": "error", "username": "ci",
         "action_type": "build", "avatar_url": avatar
     });
-    let reply = scene.anybody.post(&scene.feed, fed).await;
+    let reply = scene.anybody.post(&hook.feed, fed).await;
     let posted = text(&reply.body["message_id"]);
     assert!(reply.data(200, SENT).is_null());
-    let thread = &scene.threads().await[0];
+    let thread = &scene.threads(&scene.grace).await[0];
     assert_eq!(thread["thread_id"], posted, "a feed answers the id of its post");
     assert_shape(thread, "thread_id:uuid channels_id:uuid created_at:time messages:array message_count:int last_reply:time");
     assert_eq!([&thread["type"], &thread["event_name"], &thread["action_type"]], ["thread", "build finished", "build"]);
@@ -103,33 +60,33 @@ async fn a_feed_becomes_a_thread_without_an_author() {
 
     let message = &scene.grace.get(&format!("/channels/{}/messages", scene.channel)).await.expect(200)["messages"][0];
     assert_eq!([&message["id"], &message["user_id"]], [&thread["thread_id"], &json!("")]);
-    let record = &scene.history().await[0];
+    let record = &hook.history(1).await[0];
     assert_eq!([&record["action_type"], &record["callback_id"]], [&json!("feed"), &thread["thread_id"]]);
     let reply = scene.grace.reply(&scene.channel, &text(&thread["thread_id"]), "at last").await;
-    assert_eq!(scene.threads().await[0]["messages"][0]["id"], reply);
+    assert_eq!(scene.threads(&scene.grace).await[0]["messages"][0]["id"], reply);
 }
 
 #[tokio::test]
 async fn an_alert_that_fires_is_an_error_and_one_that_is_resolved_a_success() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     for (status, shown) in [("firing", "error"), ("resolved", "success"), ("error", "error"), ("success", "success")] {
-        scene.anybody.post(&scene.feed, with("status", status)).await.expect(200);
-        by_query(&scene.anybody, &scene.feed, &with("status", status)).await.expect(200);
-        for thread in &scene.threads().await[..2] {
+        scene.anybody.post(&hook.feed, with("status", status)).await.expect(200);
+        by_query(&scene.anybody, &hook.feed, &with("status", status)).await.expect(200);
+        for thread in &scene.threads(&scene.grace).await[..2] {
             assert_eq!([&thread["status"], &thread["current_status"]], [shown, "pending"], "{status}");
         }
     }
     for status in ["Firing", "ok", ""] {
-        scene.anybody.post(&scene.feed, with("status", status)).await.expect(422);
+        scene.anybody.post(&hook.feed, with("status", status)).await.expect(422);
     }
 }
 
 #[tokio::test]
 async fn a_feed_without_fields_or_with_those_of_another_program_is_told_the_fields_that_it_takes() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let fields = "message, username, event_name, status, action_type, avatar_url";
     for body in [json!({ "text": "main is green" }), json!({})] {
-        let reply = scene.anybody.post(&scene.feed, body).await.expect(400);
+        let reply = scene.anybody.post(&hook.feed, body).await.expect(400);
         assert_eq!(reply["message"], format!("message is required; the fields are {fields}"));
     }
     let queued = json!({ "channel_id": scene.channel, "text": "main is green" });
@@ -139,16 +96,16 @@ async fn a_feed_without_fields_or_with_those_of_another_program_is_told_the_fiel
 
 #[tokio::test]
 async fn a_thread_id_in_a_feed_is_ignored_and_the_documentation_says_so() {
-    let scene = scene().await;
-    let root = scene.ada.say(&scene.channel, "root").await;
-    scene.anybody.post(&scene.feed, with("thread_id", root.clone())).await.expect(200);
+    let (scene, hook) = fed().await;
+    let root = scene.say("root").await;
+    scene.anybody.post(&hook.feed, with("thread_id", root.clone())).await.expect(200);
     let mut queued = with("thread_id", root.clone());
     queued["channel_id"] = json!(scene.channel);
     scene.ada.post(QUEUE, queued).await.expect(200);
     let post = json!({ "content": "one more", "media": ["https://x.example/a.png"] });
     let posted = scene.ada.post(&format!("/channels/{}/messages", scene.channel), post).await.expect(201);
     assert_eq!(posted["data"]["media"], json!([]));
-    let threads = scene.threads().await;
+    let threads = scene.threads(&scene.grace).await;
     assert_eq!((threads.len(), &threads[3]["message_count"]), (4, &json!(0)));
     let document = crate::operations::document(&scene.server).await;
     for (path, field) in [
@@ -163,26 +120,26 @@ async fn a_thread_id_in_a_feed_is_ignored_and_the_documentation_says_so() {
 
 #[tokio::test]
 async fn a_feed_by_get_is_taken_from_the_query() {
-    let scene = scene().await;
-    assert!(by_query(&scene.anybody, &scene.feed, &with("message", "a & b = \u{1f30d}?")).await.data(200, SENT).is_null());
-    let thread = &scene.threads().await[0];
+    let (scene, hook) = fed().await;
+    assert!(by_query(&scene.anybody, &hook.feed, &with("message", "a & b = \u{1f30d}?")).await.data(200, SENT).is_null());
+    let thread = &scene.threads(&scene.grace).await[0];
     assert_eq!([&thread["content"], &thread["username"]], ["a & b = \u{1f30d}?", "ci"]);
     assert_eq!([&thread["event_name"], &thread["type"]], ["build finished", "thread"]);
     for field in ["event_name", "message", "status", "username"] {
-        by_query(&scene.anybody, &scene.feed, &without(field)).await.expect(400);
+        by_query(&scene.anybody, &hook.feed, &without(field)).await.expect(400);
     }
-    by_query(&scene.anybody, &scene.feed, &with("status", "green")).await.expect(422);
-    by_query(&scene.anybody, &scene.feed, &with("message", " ")).await.expect(422);
+    by_query(&scene.anybody, &hook.feed, &with("status", "green")).await.expect(422);
+    by_query(&scene.anybody, &hook.feed, &with("message", " ")).await.expect(422);
     by_query(&scene.anybody, "/webhooks/feed/unknown", &body()).await.expect(404);
-    assert_eq!(scene.threads().await.len(), 1);
+    assert_eq!(scene.threads(&scene.grace).await.len(), 1);
 }
 
 #[tokio::test]
 async fn fields_that_a_feed_leaves_out_are_the_webhooks() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     for fed in [json!({ "message": "bare" }), json!({ "message": "bare", "username": " ", "event_name": "" })] {
-        scene.anybody.post(&scene.feed, fed).await.expect(200);
-        let thread = &scene.threads().await[0];
+        scene.anybody.post(&hook.feed, fed).await.expect(200);
+        let thread = &scene.threads(&scene.grace).await[0];
         assert_eq!([&thread["username"], &thread["event_name"], &thread["status"]], ["builder", "build", "success"]);
         assert_eq!([&thread["action_type"], &thread["avatar_url"]], ["", ""]);
     }
@@ -190,13 +147,13 @@ async fn fields_that_a_feed_leaves_out_are_the_webhooks() {
 
 #[tokio::test]
 async fn a_faulty_feed_is_refused_and_leaves_nothing() {
-    let scene = scene().await;
-    let post = async |body: Value| scene.anybody.post(&scene.feed, body).await;
+    let (scene, hook) = fed().await;
+    let post = async |body: Value| scene.anybody.post(&hook.feed, body).await;
     post(without("message")).await.expect(400);
     for field in ["event_name", "message", "status", "username", "action_type", "avatar_url"] {
         post(with(field, 7)).await.expect(400);
     }
-    scene.anybody.call_text("POST", &scene.feed, "{").await.expect(400);
+    scene.anybody.call_text("POST", &hook.feed, "{").await.expect(400);
     for status in ["", "Success", "green"] {
         post(with("status", status)).await.expect(422);
     }
@@ -215,77 +172,77 @@ async fn a_faulty_feed_is_refused_and_leaves_nothing() {
     for field in ["username", "event_name", "action_type"] {
         post(with(field, "two\nlines")).await.expect(422);
     }
-    assert_eq!((scene.threads().await.len(), scene.history().await.len()), (5, 5));
+    assert_eq!((scene.threads(&scene.grace).await.len(), hook.history(0).await.len()), (5, 5));
 }
 
 #[tokio::test]
 async fn only_a_live_slug_feeds() {
-    let scene = scene().await;
-    let slug = text(&scene.webhook["webhook_slug"]);
+    let (scene, hook) = fed().await;
+    let slug = hook.feed.rsplit('/').next().unwrap();
     let unknown = scene.anybody.post("/webhooks/feed/unknown", body()).await.expect(404);
     let swapped: String =
         slug.chars().map(|c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect();
-    for wrong in [&slug[..slug.len() - 1], &swapped, &text(&scene.webhook["id"]), "%27%20or%201=1", &"x".repeat(5000)] {
+    for wrong in [&slug[..slug.len() - 1], &swapped, &hook.id, "%27%20or%201=1", &"x".repeat(5000)] {
         assert_eq!(scene.anybody.post(&format!("/webhooks/feed/{wrong}"), body()).await.expect(404), unknown);
     }
-    scene.anybody.post(&format!("{}/", scene.feed), body()).await.expect(200);
+    scene.anybody.post(&format!("{}/", hook.feed), body()).await.expect(200);
     scene.ada.delete(&format!("/channels/{}", scene.channel)).await.expect(204);
-    assert_eq!(scene.anybody.post(&scene.feed, body()).await.expect(404), unknown);
+    assert_eq!(scene.anybody.post(&hook.feed, body()).await.expect(404), unknown);
 }
 
 #[tokio::test]
 async fn a_deleted_organisation_takes_nothing_in() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     scene.ada.delete(&format!("/organisations/{}", scene.organisation)).await.expect(204);
-    scene.anybody.post(&scene.feed, body()).await.expect(404);
+    scene.anybody.post(&hook.feed, body()).await.expect(404);
     scene.ada.post(QUEUE, with("channel_id", &*scene.channel)).await.expect(403);
 }
 
 #[tokio::test]
 async fn a_paused_webhook_answers_and_posts_nothing() {
-    let scene = scene().await;
-    scene.status("paused").await;
-    let taken = scene.anybody.post(&scene.feed, body()).await;
+    let (scene, hook) = fed().await;
+    hook.set("paused").await;
+    let taken = scene.anybody.post(&hook.feed, body()).await;
     assert_eq!(taken.body["message_id"], Value::Null, "there is no post");
     taken.data(200, SENT);
-    by_query(&scene.anybody, &scene.feed, &body()).await.data(200, SENT);
-    scene.anybody.post(&scene.feed, with("status", "green")).await.expect(422);
-    let history = scene.history().await;
-    assert_eq!((scene.threads().await.len(), history.len()), (0, 2));
+    by_query(&scene.anybody, &hook.feed, &body()).await.data(200, SENT);
+    scene.anybody.post(&hook.feed, with("status", "green")).await.expect(422);
+    let history = hook.history(0).await;
+    assert_eq!((scene.threads(&scene.grace).await.len(), history.len()), (0, 2));
     assert_eq!([&history[0]["action_type"], &history[0]["status_code"]], ["paused", "200"]);
     assert_ne!(history[0]["callback_id"], history[1]["callback_id"]);
-    scene.status("active").await;
-    scene.anybody.post(&scene.feed, body()).await.expect(200);
-    assert_eq!(scene.threads().await.len(), 1);
+    hook.set("active").await;
+    scene.anybody.post(&hook.feed, body()).await.expect(200);
+    assert_eq!(scene.threads(&scene.grace).await.len(), 1);
 }
 
 #[tokio::test]
 async fn an_inactive_webhook_and_an_archived_channel_refuse() {
-    let scene = scene().await;
-    scene.status("inactive").await;
-    scene.anybody.post(&scene.feed, body()).await.refused(403, Code::WebhookInactive);
-    scene.anybody.post(&scene.feed, with("status", "green")).await.expect(403);
+    let (scene, hook) = fed().await;
+    hook.set("inactive").await;
+    scene.anybody.post(&hook.feed, body()).await.refused(403, Code::WebhookInactive);
+    scene.anybody.post(&hook.feed, with("status", "green")).await.expect(403);
     for status in ["active", "paused"] {
-        scene.status(status).await;
+        hook.set(status).await;
         scene.server.sql(&format!("update channels set archived_at = created_at where id = {}", blob(&scene.channel)));
-        scene.anybody.post(&scene.feed, body()).await.expect(403);
+        scene.anybody.post(&hook.feed, body()).await.expect(403);
         scene.server.sql(&format!("update channels set archived_at = null where id = {}", blob(&scene.channel)));
     }
-    assert_eq!((scene.threads().await.len(), scene.history().await.len()), (0, 0));
+    assert_eq!((scene.threads(&scene.grace).await.len(), hook.history(0).await.len()), (0, 0));
 }
 
 #[tokio::test]
 async fn a_feed_is_pushed_to_the_channel_and_as_a_count_to_every_member() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let own = [scene.ada.personal(&scene.organisation), scene.grace.personal(&scene.organisation)];
     let mut sockets = [
         Socket::listening(&scene.ada, &[&scene.channel, &own[0]]).await,
         Socket::listening(&scene.grace, &[&scene.channel, &own[1]]).await,
     ];
-    let feed = |number: u64| scene.anybody.post(&scene.feed, with("message", number.to_string()));
+    let feed = |number: u64| scene.anybody.post(&hook.feed, with("message", number.to_string()));
     for number in 1..=2 {
         feed(number).await.expect(200);
-        let id = text(&scene.threads().await[0]["thread_id"]);
+        let id = text(&scene.threads(&scene.grace).await[0]["thread_id"]);
         for (socket, own) in sockets.iter_mut().zip(&own) {
             let message = socket.on(&scene.channel).await;
             assert!(message.get("notification_type").is_none(), "bare: {message}");
@@ -307,23 +264,23 @@ async fn a_feed_is_pushed_to_the_channel_and_as_a_count_to_every_member() {
 
 #[tokio::test]
 async fn a_feed_mentions_members_and_the_channel() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let own = scene.grace.personal(&scene.organisation);
     let mut socket = Socket::listening(&scene.grace, &[&own]).await;
     for message in ["@grace look", "@channel look"] {
-        scene.anybody.post(&scene.feed, with("message", message)).await.expect(200);
+        scene.anybody.post(&hook.feed, with("message", message)).await.expect(200);
         let pushed = [socket.on(&own).await, socket.on(&own).await];
         let mention = pushed.iter().find(|push| push["notification_type"] == "channel_mention").expect("a mention");
         assert_eq!([&mention["data"]["content"], &mention["data"]["type"]], [message, "thread"]);
-        assert_eq!(scene.threads().await[0]["mentions"].as_array().unwrap().len(), 1);
+        assert_eq!(scene.threads(&scene.grace).await[0]["mentions"].as_array().unwrap().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn nobody_edits_a_feed() {
-    let scene = scene().await;
-    scene.anybody.post(&scene.feed, with("username", "ada")).await.expect(200);
-    let id = text(&scene.threads().await[0]["thread_id"]);
+    let (scene, hook) = fed().await;
+    scene.anybody.post(&hook.feed, with("username", "ada")).await.expect(200);
+    let id = text(&scene.threads(&scene.grace).await[0]["thread_id"]);
     let path = format!("/channels/{}/messages", scene.channel);
     scene.ada.put(&path, json!({ "content": "mine", "message_id": id })).await.expect(403);
     scene.ada.put(&path, json!({ "content": "mine" })).await.expect(404);
@@ -332,11 +289,11 @@ async fn nobody_edits_a_feed() {
 /// Link checkers send HEAD requests.
 #[tokio::test]
 async fn a_head_request_to_a_feed_posts_nothing() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let query = "username=ci&event_name=build&message=done&status=success";
-    let reply = scene.anybody.call("HEAD", &format!("{}?{query}", scene.feed), None).await;
+    let reply = scene.anybody.call("HEAD", &format!("{}?{query}", hook.feed), None).await;
     assert_eq!((reply.status, reply.headers["allow"].to_str().unwrap()), (405, "GET, POST"));
-    assert_eq!(scene.threads().await.len(), 0);
-    scene.anybody.get(&format!("{}?{query}", scene.feed)).await.expect(200);
-    assert_eq!(scene.threads().await.len(), 1);
+    assert_eq!(scene.threads(&scene.grace).await.len(), 0);
+    scene.anybody.get(&format!("{}?{query}", hook.feed)).await.expect(200);
+    assert_eq!(scene.threads(&scene.grace).await.len(), 1);
 }

@@ -12,32 +12,18 @@ mod outgoing_addresses;
 mod owners;
 mod queues;
 mod replaying;
+mod scene;
 mod taking_over;
 mod waiting;
 
 use serde_json::{Value, json};
 use tidings::error::Code;
 
+use self::scene::{Scene, scene};
 use crate::{
     harness::{Client, Server, blob, text, unknown_id},
     shapes::{WEBHOOK, assert_shape},
 };
-
-/// Ada's channel `builds` with Grace, a plain member, in it.
-struct Scene {
-    server: Server,
-    ada: Client,
-    grace: Client,
-    organisation: String,
-    channel: String,
-}
-
-async fn scene() -> Scene {
-    let server = Server::start().await;
-    let (ada, grace, organisation) = server.ada_and_grace().await;
-    let channel = ada.channel(&organisation, "builds", &[&grace]).await;
-    Scene { server, ada, grace, organisation, channel }
-}
 
 /// The path of a feed address, below `/api/v1`.
 fn feed(webhook: &Value) -> String {
@@ -104,7 +90,7 @@ async fn a_faulty_webhook_is_refused() {
 
 #[tokio::test]
 async fn a_webhook_delivers_to_the_web_and_not_to_its_own_server() {
-    let Scene { server, ada, channel, .. } = scene().await;
+    let Scene { server, ada, channel, .. } = Scene::on(Server::start().await).await;
     let path = format!("/webhooks/{channel}");
     let port = server.origin.rsplit(':').next().unwrap().to_owned();
     let long = |length: usize| format!("https://x.example/{}", "x".repeat(length - 18));
@@ -140,8 +126,7 @@ async fn a_webhook_delivers_to_the_web_and_not_to_its_own_server() {
 #[tokio::test]
 async fn the_servers_own_host_is_refused_under_its_public_name() {
     let server = Server::with(|settings| settings.links.base_url = Some("https://chat.example.org/api/v1".into())).await;
-    let ada = server.user("ada").await;
-    let channel = ada.general(&ada.organisation("Engines").await).await;
+    let Scene { server: _server, ada, channel, .. } = Scene::on(server).await;
     let path = format!("/webhooks/{channel}");
     for url in [
         "https://chat.example.org/x",
@@ -194,7 +179,7 @@ async fn webhooks_are_listed_oldest_first_in_pages() {
 
 #[tokio::test]
 async fn a_webhook_can_be_changed() {
-    let Scene { server, ada, channel, .. } = scene().await;
+    let Scene { server, ada, channel, .. } = Scene::on(Server::start().await).await;
     let body = json!({ "webhook_name": "builds", "event_name": "build", "webhook_url": "https://x.example/" });
     let made = ada.post(&format!("/webhooks/{channel}"), body).await.expect(201)["data"].take();
     let path = one(&channel, &made);
@@ -284,7 +269,7 @@ fn statuses(replies: &[(u16, Value)]) -> Vec<u16> {
 
 #[tokio::test]
 async fn webhooks_are_for_the_channels_owner_and_for_managers() {
-    let Scene { server, ada, grace, organisation, channel } = scene().await;
+    let Scene { server, ada, grace, organisation, channel, .. } = scene().await;
     let webhook = text(&ada.webhook(&channel, "builds").await["id"]);
     assert_eq!(statuses(&everything(&grace, &channel, &webhook).await), [403; 7]);
     assert_eq!(statuses(&everything(&grace, &channel, &unknown_id()).await), [403; 7]);
@@ -322,7 +307,7 @@ async fn the_webhooks_of_a_hidden_channel_look_unknown() {
 
 #[tokio::test]
 async fn a_webhook_of_another_channel_is_not_found() {
-    let Scene { server, ada, grace, organisation, channel } = scene().await;
+    let Scene { server, ada, grace, organisation, channel, .. } = scene().await;
     let hers = text(&ada.webhook(&channel, "builds").await["id"]);
     let mine = grace.channel(&organisation, "mine", &[]).await;
     for webhook in [hers, unknown_id()] {

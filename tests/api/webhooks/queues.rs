@@ -13,6 +13,7 @@ use tidings::{
     id::{ChannelId, SessionId, UserId, WebhookId},
 };
 
+use super::{Scene, scene};
 use crate::receiver;
 
 /// Each lookup for a webhook uses an index, however long the queues are. Finding the events to send again does not read
@@ -44,10 +45,7 @@ async fn claiming_a_delivery_does_not_scan_a_long_queue() {
 /// A slice of the log holds 200 deliveries. A change after more unqueued messages is refused, so that none of them is lost.
 #[tokio::test]
 async fn a_webhook_is_not_changed_before_all_earlier_messages_are_queued_for_it() {
-    let server = receiver::server().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let channel = ada.channel(&organisation, "plans", &[]).await;
+    let Scene { server, ada, channel, .. } = scene().await;
     let hook = ada.hook(&channel, "http://127.0.0.1:9/").await;
     let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session: SessionId::new(), role: PlatformRole::User };
     let (channel, webhook) = (ChannelId(channel.parse().unwrap()), WebhookId(hook.id.parse().unwrap()));

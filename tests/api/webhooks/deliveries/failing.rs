@@ -1,17 +1,14 @@
 //! Webhooks whose deliveries fail for good, and who is told.
 
-use std::sync::Arc;
-
-use poem::Response;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 
-use super::{Scene, fields, scene};
+use super::fields;
 use crate::{
     harness::Server,
     receiver::Receiver,
     shapes::{PUSHED, assert_shape},
     socket::Socket,
+    webhooks::{Scene, scene},
 };
 
 /// Has the webhook's queued event fail for the last time.
@@ -22,16 +19,15 @@ async fn fail_for_good(server: &Server) {
 
 #[tokio::test]
 async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() {
-    let Scene { server, ada, organisation, channel, .. } = scene().await;
-    let receiver = Receiver::start(&[200, 500]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    let personal = ada.personal(&organisation);
-    let mut socket = Socket::listening(&ada, &[&personal]).await;
-    ada.say(&channel, "arrives, but before").await;
+    let scene = scene().await;
+    let (_receiver, hook) = scene.receiver(&[200, 500]).await;
+    let personal = scene.ada.personal(&scene.organisation);
+    let mut socket = Socket::listening(&scene.ada, &[&personal]).await;
+    scene.say("arrives, but before").await;
     hook.history(1).await;
-    ada.say(&channel, "The engine has arrived").await;
+    scene.say("The engine has arrived").await;
     hook.history(2).await;
-    fail_for_good(&server).await;
+    fail_for_good(&scene.server).await;
     let records = hook.history(3).await;
     assert_eq!(fields(&records[0], &["retries", "next_attempt"]), [&json!("9"), &Value::Null]);
     assert_eq!(hook.status().await, "inactive");
@@ -42,8 +38,8 @@ async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() 
     assert_shape(&told, PUSHED);
     assert_eq!(told["notification_type"], "webhook_update");
     let data = &told["data"];
-    assert_eq!(fields(data, &["id", "channel_id", "status", "webhook_name"]), [&hook.id, &channel, "inactive", "out"]);
-    let mails = server.mails(&ada.email, 2).await;
+    assert_eq!(fields(data, &["id", "channel_id", "status", "webhook_name"]), [&hook.id, &scene.channel, "inactive", "out"]);
+    let mails = scene.server.mails(&scene.ada.email, 2).await;
     let mail = &mails[1];
     assert_eq!(mail.subject, "Your webhook out is inactive now");
     assert!(mail.text.contains("the channel engines") && mail.text.contains("answered 500"), "{}", mail.text);
@@ -51,15 +47,14 @@ async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() 
 
 #[tokio::test]
 async fn a_webhook_that_delivers_other_events_stays_active() {
-    let Scene { server, ada, channel, .. } = scene().await;
-    let mut receiver = Receiver::start(&[500, 200, 500]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    ada.say(&channel, "never arrives").await;
+    let scene = scene().await;
+    let (mut receiver, hook) = scene.receiver(&[500, 200, 500]).await;
+    scene.say("never arrives").await;
     receiver.next().await;
     hook.history(1).await;
-    ada.say(&channel, "arrives").await;
+    scene.say("arrives").await;
     hook.history(2).await;
-    fail_for_good(&server).await;
+    fail_for_good(&scene.server).await;
     let records = hook.history(3).await;
     assert_eq!(fields(&records[0], &["status_code", "next_attempt"]), [&json!("500"), &Value::Null]);
     assert_eq!(hook.status().await, "active");
@@ -67,19 +62,18 @@ async fn a_webhook_that_delivers_other_events_stays_active() {
 
 #[tokio::test]
 async fn a_webhook_whose_target_is_gone_becomes_inactive_at_once_and_keeps_its_queue() {
-    let Scene { server, ada, channel, .. } = scene().await;
-    let mut receiver = Receiver::start(&[500, 410, 200]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    ada.say(&channel, "first").await;
+    let scene = scene().await;
+    let (mut receiver, hook) = scene.receiver(&[500, 410, 200]).await;
+    scene.say("first").await;
     hook.history(1).await;
-    ada.say(&channel, "second").await;
+    scene.say("second").await;
     let records = hook.history(2).await;
     assert_eq!(fields(&records[0], &["status_code", "next_attempt"]), [&json!("410"), &Value::Null]);
     assert_eq!(hook.status().await, "inactive");
-    server.mails(&ada.email, 2).await;
+    scene.server.mails(&scene.ada.email, 2).await;
     receiver.contents(2).await;
     hook.set("active").await;
-    server.hurry();
+    scene.server.hurry();
     assert_eq!(receiver.next().await.content(), "first");
 }
 
@@ -87,16 +81,7 @@ async fn a_webhook_whose_target_is_gone_becomes_inactive_at_once_and_keeps_its_q
 #[tokio::test]
 async fn nobody_is_told_that_a_deleted_webhook_failed() {
     let Scene { server, ada, .. } = scene().await;
-    let answer = Arc::new(Notify::new());
-    let held = answer.clone();
-    let mut receiver = Receiver::answering(move |_| {
-        let held = held.clone();
-        async move {
-            held.notified().await;
-            Response::builder().status(410.try_into().unwrap()).finish()
-        }
-    })
-    .await;
+    let (mut receiver, answer) = Receiver::holding(&[410], |_| true).await;
     for n in 0..3 {
         let organisation = ada.organisation("Engines").await;
         let channel = ada.channel(&organisation, "engines", &[]).await;

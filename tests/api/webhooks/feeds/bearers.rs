@@ -7,57 +7,58 @@ use crate::harness::unknown_id;
 
 #[tokio::test]
 async fn a_bearer_that_is_sent_with_a_feed_must_hold_the_right_to_post() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let outsider = scene.server.user("outsider").await;
-    let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
-    let guest = scene.server.member(&scene.ada, &scene.organisation, "guest", "guest").await;
+    let visitor = scene.member("visitor", "member").await;
+    let guest = scene.member("guest", "guest").await;
     scene.server.sql(&format!(
         "insert into channel_members (channel_id, user_id, username, created_at) values ({}, {}, 'guest', 0)",
         blob(&scene.channel),
         blob(&guest.user_id)
     ));
     for bad in [&scene.anybody.with_token("nonsense"), &scene.anybody.with_token(&scene.ada.notification_token)] {
-        bad.post(&scene.feed, body()).await.expect(401);
-        by_query(bad, &scene.feed, &body()).await.expect(401);
+        bad.post(&hook.feed, body()).await.expect(401);
+        by_query(bad, &hook.feed, &body()).await.expect(401);
     }
     for client in [&outsider, &visitor, &guest] {
-        client.post(&scene.feed, body()).await.expect(403);
-        by_query(client, &scene.feed, &body()).await.expect(403);
+        client.post(&hook.feed, body()).await.expect(403);
+        by_query(client, &hook.feed, &body()).await.expect(403);
     }
-    assert_eq!(scene.threads().await.len(), 0);
-    scene.grace.post(&scene.feed, without("username")).await.data(200, SENT);
-    let thread = &scene.threads().await[0];
+    assert_eq!(scene.threads(&scene.grace).await.len(), 0);
+    scene.grace.post(&hook.feed, without("username")).await.data(200, SENT);
+    let thread = &scene.threads(&scene.grace).await[0];
     assert_eq!([&thread["user_id"], &thread["username"]], [&*scene.grace.user_id, "builder"]);
 }
 
 #[tokio::test]
 async fn a_server_can_demand_a_bearer_for_feeds() {
-    let scene = scene_on(Server::with(|settings| settings.feed_auth = FeedAuth::Bearer).await).await;
-    scene.anybody.post(&scene.feed, body()).await.expect(401);
-    scene.anybody.post(&scene.feed, json!({})).await.expect(401);
-    by_query(&scene.anybody, &scene.feed, &body()).await.expect(401);
-    scene.grace.post(&scene.feed, body()).await.data(200, SENT);
-    by_query(&scene.grace, &scene.feed, &body()).await.data(200, SENT);
+    let scene = Scene::on(Server::with(|settings| settings.feed_auth = FeedAuth::Bearer).await).await;
+    let hook = scene.builder().await;
+    scene.anybody.post(&hook.feed, body()).await.expect(401);
+    scene.anybody.post(&hook.feed, json!({})).await.expect(401);
+    by_query(&scene.anybody, &hook.feed, &body()).await.expect(401);
+    scene.grace.post(&hook.feed, body()).await.data(200, SENT);
+    by_query(&scene.grace, &hook.feed, &body()).await.data(200, SENT);
 }
 
 #[tokio::test]
 async fn the_backend_queue_is_for_members_with_the_right_to_post() {
-    let scene = scene().await;
+    let (scene, hook) = fed().await;
     let queued = with("channel_id", &*scene.channel);
     let reply = scene.grace.post(QUEUE, queued.clone()).await;
     let posted = text(&reply.body["message_id"]);
     assert!(reply.data(200, SENT).is_null());
-    let thread = &scene.threads().await[0];
+    let thread = &scene.threads(&scene.grace).await[0];
     assert_eq!(thread["thread_id"], posted);
     assert_eq!([&thread["type"], &thread["username"], &thread["event_name"]], ["thread", "ci", "build finished"]);
     assert_eq!([&thread["user_id"], &thread["content"]], [&*scene.grace.user_id, "main is green"]);
     scene.grace.post(QUEUE, json!({ "channel_id": scene.channel, "message": "bare" })).await.expect(200);
-    assert_eq!(scene.threads().await[0]["username"], "grace");
-    assert_eq!(scene.history().await.len(), 0);
+    assert_eq!(scene.threads(&scene.grace).await[0]["username"], "grace");
+    assert_eq!(hook.history(0).await.len(), 0);
 
     scene.anybody.post(QUEUE, queued.clone()).await.expect(401);
     let outsider = scene.server.user("outsider").await;
-    let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
+    let visitor = scene.member("visitor", "member").await;
     let private = scene.ada.private_channel(&scene.organisation, "private", &[]).await;
     let unknown = scene.grace.post(QUEUE, with("channel_id", unknown_id())).await.expect(403);
     assert_eq!(outsider.post(QUEUE, queued.clone()).await.expect(403), unknown);
@@ -76,5 +77,5 @@ async fn the_backend_queue_is_for_members_with_the_right_to_post() {
         scene.server.sql(&format!("update channels set {state} where id = {}", blob(&scene.channel)));
         scene.grace.post(QUEUE, queued.clone()).await.expect(403);
     }
-    assert_eq!(scene.threads().await.len(), 2);
+    assert_eq!(scene.threads(&scene.grace).await.len(), 2);
 }

@@ -14,11 +14,12 @@ fn crowd(anybody: &Client) -> impl Iterator<Item = Client> {
 
 #[tokio::test]
 async fn a_slug_is_fed_at_most_twenty_times_a_second_by_all_together() {
-    let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
+    let scene = Scene::on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
+    let hook = scene.builder().await;
     let other = text(&scene.ada.webhook(&scene.channel, "other").await["webhook_slug"]);
     let mut crowd = crowd(&scene.anybody);
     let many: Vec<_> = crowd.by_ref().take(20).collect();
-    let posts = many.iter().flat_map(|client| (0..15).map(|_| client.post(&scene.feed, body())));
+    let posts = many.iter().flat_map(|client| (0..15).map(|_| client.post(&hook.feed, body())));
     let (good, refused): (Vec<_>, Vec<_>) =
         futures_util::future::join_all(posts).await.into_iter().partition(|reply| reply.status == 200);
     assert!(good.len() >= 20, "a second's worth is taken: {}", good.len());
@@ -30,7 +31,8 @@ async fn a_slug_is_fed_at_most_twenty_times_a_second_by_all_together() {
 
 #[tokio::test]
 async fn an_address_feeds_at_most_twenty_times_a_second_over_all_slugs() {
-    let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
+    let scene = Scene::on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
+    let hook = scene.builder().await;
     let mut crowd = crowd(&scene.anybody);
     let guesser = crowd.next().unwrap();
     let guess = |number: u32| {
@@ -42,5 +44,5 @@ async fn an_address_feeds_at_most_twenty_times_a_second_over_all_slugs() {
     let (unknown, refused): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 404);
     assert!(unknown.len() >= 20, "{}", unknown.len());
     refused.into_iter().next().expect("more is too much").expect(429);
-    crowd.next().unwrap().post(&scene.feed, body()).await.expect(200);
+    crowd.next().unwrap().post(&hook.feed, body()).await.expect(200);
 }
