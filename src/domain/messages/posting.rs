@@ -10,7 +10,7 @@ use crate::{
         messages::{
             record::{self, Message, Profile, UNKNOWN_THREAD},
             thread_members::Root,
-            writing::{self, Author, Post, id_taken},
+            writing::{self, id_taken},
         },
         text::{self, Rule},
     },
@@ -54,16 +54,12 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     if let Known::Stream = poster.known {
         return Err(id_taken());
     }
-    let post = Post {
-        id: new.id.unwrap_or_else(MessageId::new),
-        channel,
-        organisation: access.organisation,
-        root,
-        author: Author::Member(caller.user, poster.profile),
+    let message = Message {
         username: access.username.unwrap_or_default(),
         content: new.content,
+        ..Message::new(new.id.unwrap_or_else(MessageId::new), channel, access.organisation, tx.now())
     };
-    let message = writing::write(tx, post)?;
+    let message = writing::write(tx, message.by(caller.user, poster.profile), root)?;
     if !message.is_reply {
         marks::mark_all(tx, caller.user, channel)?;
     }

@@ -61,6 +61,46 @@ pub struct Message {
 }
 
 impl Message {
+    /// A top-level post of this time without author and text, of the kind that members write.
+    pub(in crate::domain) fn new(id: MessageId, channel: ChannelId, organisation: OrganisationId, now: Time) -> Message {
+        Message {
+            n: 0,
+            id,
+            channel,
+            organisation,
+            thread: id,
+            is_reply: false,
+            user: None,
+            username: String::new(),
+            full_name: String::new(),
+            email: String::new(),
+            avatar_url: String::new(),
+            content: String::new(),
+            mentions: Vec::new(),
+            kind: "message".into(),
+            event_name: String::new(),
+            action_type: String::new(),
+            status: "success".into(),
+            current_status: PENDING.into(),
+            reply_count: 0,
+            last_reply_at: None,
+            participant_count: 0,
+            participants: Vec::new(),
+            created_at: now,
+            updated_at: now,
+            is_edited: false,
+            deleted_at: None,
+            is_pinned: false,
+            pin: None,
+            reactions: Vec::new(),
+        }
+    }
+
+    /// The message as written by a member, whose profile it shows.
+    pub(in crate::domain) fn by(self, user: UserId, Profile { full_name, email, avatar_url }: Profile) -> Message {
+        Message { user: Some(user), full_name, email, avatar_url, ..self }
+    }
+
     /// The id of the author's account; empty for a feed without a bearer.
     pub fn author_id(&self) -> String {
         self.user.map_or_else(String::new, |user| user.to_string())

@@ -9,8 +9,8 @@ use crate::{
         access::{self, Caller, HIDDEN_CHANNEL},
         messages::{
             posting,
-            record::Profile,
-            writing::{self, Author, Labels, Post},
+            record::{FED, Message, Profile},
+            writing,
         },
         rights::Rights,
         text::{self, Rule},
@@ -49,17 +49,17 @@ impl Feed {
     /// status.
     fn check(&self) -> Result<Checked<'_>> {
         posting::Content::check(&self.message, "message").map_err(Error::Invalid)?;
-        let username = Username::check(&self.username, "username").map_err(Error::Invalid)?;
-        Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
+        self.check_labels().map_err(Error::Invalid)
     }
 
-    fn labels(&self) -> Result<Labels<'_>, Refusal> {
-        let status = Status::check(self.status.as_deref().unwrap_or("success"), "status")?;
-        Ok(Labels {
+    fn check_labels(&self) -> Result<Checked<'_>, Refusal> {
+        Ok(Checked {
+            content: &self.message,
+            username: Username::check(&self.username, "username")?,
             event_name: EventName::check(&self.event_name, "event_name")?,
             action_type: ActionType::check(&self.action_type, "action_type")?,
             avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
-            status: shown(status),
+            status: shown(Status::check(self.status.as_deref().unwrap_or("success"), "status")?),
         })
     }
 }
@@ -73,26 +73,32 @@ fn shown(status: &str) -> &str {
     }
 }
 
+/// The fields of a [`Feed`] after their checks.
 struct Checked<'a> {
-    username: &'a str,
-    labels: Labels<'a>,
     content: &'a str,
+    username: &'a str,
+    event_name: &'a str,
+    action_type: &'a str,
+    avatar_url: &'a str,
+    status: &'a str,
 }
 
 impl Checked<'_> {
     fn post(self, tx: &mut Tx, caller: Option<Caller>, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
-        let Checked { username, mut labels, content } = self;
-        if caller.is_some() {
-            labels.avatar_url = ""; // a member's post has the member's picture
-        }
-        let member = match caller {
-            Some(Caller { user, .. }) => Some((user, Profile::find(tx, user)?)),
-            None => None,
+        let mut message = Message {
+            content: self.content.into(),
+            username: self.username.into(),
+            event_name: self.event_name.into(),
+            action_type: self.action_type.into(),
+            avatar_url: self.avatar_url.into(),
+            status: self.status.into(),
+            kind: FED.into(),
+            ..Message::new(MessageId::new(), channel, organisation, tx.now())
         };
-        let author = Author::Feed(member, labels);
-        let (username, content) = (username.to_owned(), content.to_owned());
-        let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
-        Ok(writing::write(tx, post)?.id)
+        if let Some(Caller { user, .. }) = caller {
+            message = message.by(user, Profile::find(tx, user)?); // a member's post has the member's picture
+        }
+        Ok(writing::write(tx, message, None)?.id)
     }
 }
 
@@ -139,7 +145,7 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
         return Ok(None);
     }
     checked.username = first_of(checked.username, &target.name);
-    checked.labels.event_name = first_of(checked.labels.event_name, &target.event_name);
+    checked.event_name = first_of(checked.event_name, &target.event_name);
     let message = checked.post(tx, caller, target.channel, target.organisation)?;
     history::record_received(tx, target.webhook, "feed", CallbackId(message.0))?;
     Ok(Some(message))
