@@ -7,7 +7,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::AsyncWriteExt,
     sync::watch,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout_at},
 };
 
 use super::{
@@ -57,8 +57,17 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub async fn serve(self, socket: Socket) {
-        self.run(socket, Instant::now(), DEADLINES).await;
+    pub async fn serve(mut self, socket: Socket) {
+        let accepted = Instant::now();
+        // Many connect and say nothing: they hold no buffers.
+        let readable = tokio::select! {
+            readable = timeout_at(accepted + DEADLINES.head, socket.readable()) => readable,
+            () = self.slot.closed() => return,
+            _ = self.stopping.wait_for(|stopping| *stopping) => return,
+        };
+        if matches!(readable, Ok(Ok(()))) {
+            Box::pin(self.run(socket, accepted, DEADLINES)).await;
+        }
     }
 
     /// Answers requests until the connection ends or is upgraded.

@@ -5,14 +5,16 @@
 
 use std::{
     io::{self, ErrorKind, IoSlice, Read, Write},
+    os::fd::{AsFd, BorrowedFd},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, ready},
 };
 
+use rustix::net::{RecvFlags, recv};
 use rustls::{ServerConfig, ServerConnection};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
 };
 
@@ -58,6 +60,15 @@ impl Plain {
         match self {
             Plain::Tcp(stream) => stream.try_write_vectored(bufs),
             Plain::Unix(stream) => stream.try_write_vectored(bufs),
+        }
+    }
+
+    /// Waits for bytes, or the end. It looks at them, because the runtime takes a new socket for readable.
+    async fn readable(&self) -> io::Result<()> {
+        let peek = |socket: BorrowedFd| Ok(recv(socket, &mut [0; 1], RecvFlags::PEEK).map(drop)?);
+        match self {
+            Plain::Tcp(stream) => stream.async_io(Interest::READABLE, || peek(stream.as_fd())).await,
+            Plain::Unix(stream) => stream.async_io(Interest::READABLE, || peek(stream.as_fd())).await,
         }
     }
 
@@ -108,6 +119,11 @@ impl Socket {
             Ok::<_, rustls::Error>(Box::new(Mutex::new(session)))
         });
         Ok(Socket { plain, session: session.transpose()? })
+    }
+
+    /// Waits for the first bytes of the peer, or its end.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.plain.readable().await
     }
 
     /// Reads what has arrived. Only one task may wait for more.
