@@ -3,7 +3,7 @@
 use quick_cache::sync::Cache;
 use serde::Deserialize;
 
-use super::{BadToken, Hash, JwtKeys, sha256};
+use super::jwt::{BadToken, JwtKeys};
 use crate::id::{SessionId, UserId};
 
 /// The claims of an access token (RFC 7519) that its user's requests are judged by.
@@ -20,7 +20,7 @@ pub struct Verified {
 
 /// Verified tokens by their SHA-256, bounded in number. They belong to the keys, because other keys may accept fewer tokens.
 /// Whether a token is still good is not kept: its `exp` and its session are checked with each request.
-pub(super) struct VerifiedTokens(Cache<Hash, Verified>);
+pub(super) struct VerifiedTokens(Cache<[u8; 32], Verified>);
 
 impl Default for VerifiedTokens {
     fn default() -> VerifiedTokens {
@@ -31,8 +31,8 @@ impl Default for VerifiedTokens {
 impl VerifiedTokens {
     const MOST: usize = 100_000;
 
-    /// The claims of a token that one of the keys has signed.
-    pub fn verify(&self, token: &str, keys: &JwtKeys) -> Result<Verified, BadToken> {
-        self.0.get_or_insert_with(&sha256(token), || keys.verify(token))
+    /// The claims of a token that one of the keys has signed. `hash` is its SHA-256.
+    pub fn verify(&self, token: &str, hash: [u8; 32], keys: &JwtKeys) -> Result<Verified, BadToken> {
+        self.0.get_or_insert_with(&hash, || keys.verify(token))
     }
 }
