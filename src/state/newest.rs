@@ -12,6 +12,8 @@ use crate::{
 
 /// Bytes of all texts together.
 const MOST: usize = 8 << 20;
+/// Bytes of an entry beside its text, at most.
+const AROUND: usize = 100;
 /// A longer text is not kept, so that a few channels with long messages do not drop the others.
 const LONGEST: usize = 256 << 10;
 
@@ -50,7 +52,7 @@ struct Length;
 
 impl Weighter<Key, (State, NewestPage)> for Length {
     fn weight(&self, _: &Key, (_, page): &(State, NewestPage)) -> u64 {
-        page.text.len() as u64
+        (page.text.len() + AROUND) as u64
     }
 }
 
