@@ -261,7 +261,9 @@ async fn a_handshake_does_not_look_at_cookies() {
     assert!(subscribed["subscribe"].is_object(), "{subscribed}");
     // The log-out of the cookie's session is nothing to it.
     browser.post("/auth/logout", json!({})).await.expect(200);
-    socket.ping().await;
+    let general = grace.general(&organisation).await;
+    grace.call("POST", &format!("/channels/{general}/star"), None).await.expect(200);
+    assert_eq!(socket.on(&channel).await["data"]["channels_id"], general);
 }
 
 #[tokio::test]

@@ -127,8 +127,7 @@ async fn a_browser_that_accepts_an_invitation_keeps_its_session_in_a_cookie() {
 async fn a_log_in_ends_the_session_that_the_browser_kept_before() {
     let server = Server::start().await;
     let (former, grace) = (server.browser("ada").await, server.user("grace").await);
-    let mut socket = Socket::connect(&former).await;
-    socket.ping().await;
+    let socket = Socket::connect(&former).await;
     let body = json!({ "email": grace.email, "password": PASSWORD, "cookie": true });
     let (now, _) = assert_kept_by_cookie(&server, former.post("/auth/login", body).await, "Login successful");
     assert_eq!(now.get("/profile").await.expect(200)["data"]["id"], grace.user_id);
@@ -168,8 +167,7 @@ async fn a_session_by_cookie_may_do_all_that_one_by_bearer_may() {
 async fn log_out_takes_the_cookie_back_and_keeps_the_device_known() {
     let server = Server::start().await;
     let browser = server.browser("ada").await;
-    let mut socket = Socket::connect(&browser).await;
-    socket.ping().await;
+    let socket = Socket::connect(&browser).await;
     let reply = browser.post("/auth/logout", json!({})).await;
     let name = browser.headers.iter().find(|(name, _)| *name == "cookie").unwrap().1.split('=').next().unwrap().to_owned();
     let expired = format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
