@@ -32,7 +32,8 @@ struct Deadlines {
     head: Duration,
     /// From the end of an answer to the first byte of the next request.
     idle: Duration,
-    /// The same for a stranger's connection while its address is more than half full, give or take as long.
+    /// The same for a stranger's connection while its address is more than half full. It may take twice as long, because no
+    /// connection is looked at more often.
     crowded: Duration,
     /// From the last request with a session until the connection counts for its address again.
     held: Duration,
@@ -115,8 +116,8 @@ impl Connection {
 }
 
 impl Deadlines {
-    /// When the connection has to be looked at next; `None` if it has to end now. Between two looks, requests begin and end
-    /// without touching a timer: no deadline is shorter than the time from a look to the next.
+    /// When the connection has to be looked at next; `None` if it has to end now. The looks are as frequent as the shortest
+    /// deadline, so that requests need not set a timer when they begin and end.
     fn next_look(&self, exchange: &Exchange, now: Instant) -> Option<Instant> {
         let until = match exchange.phase() {
             Phase::Request | Phase::Answer => now + self.idle,

@@ -58,6 +58,7 @@ impl Weighter<Key, (State, NewestPage)> for Length {
 
 impl Default for NewestPages {
     fn default() -> NewestPages {
+        // For so few pages the cache has one shard, with room for the longest.
         NewestPages { texts: Cache::with_weighter(MOST / LONGEST, MOST as u64, Length), generation: AtomicU64::default() }
     }
 }

@@ -12,7 +12,7 @@ use crate::event::Stream;
 const AROUND: usize = 100;
 /// Bytes of all kept publications together.
 const MOST_BYTES: usize = 8 << 20;
-/// Estimate of the kept streams. So few that the cache doesn't divide its bytes: each part would have to hold the longest recovery.
+/// Estimate of the kept streams. For so few the cache has one shard, with room for the longest recovery.
 const STREAMS: usize = 32;
 
 #[derive(Clone)]
