@@ -190,6 +190,7 @@ async fn an_event_that_is_already_queued_again_is_not_queued_a_third_time() {
     let shown = [&late["status_code"], &late["retries"], &late["next_attempt"]];
     assert_eq!(shown, [&json!("500"), &json!("1"), &Value::Null], "as it was when it began");
     assert_eq!(scene.server.count("deliveries where due_at is not null"), 0, "it has arrived");
+    assert!(receiver.is_empty(), "three times, and no more");
 }
 
 #[tokio::test]
