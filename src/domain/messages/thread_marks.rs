@@ -132,16 +132,15 @@ pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Resul
         Goal::End => None,
         Goal::Read(id) | Goal::Unread(id) => Some(place(tx, root.n, id)?.ok_or(UNKNOWN)?),
     };
-    if let Goal::Unread(_) = goal {
-        thread_members::join_at_end(tx, root.n, root.channel, caller.user)?;
-    }
+    let is_new = matches!(goal, Goal::Unread(_)) && thread_members::join_at_end(tx, root.n, root.channel, caller.user)?;
     let Some(before) = find(tx, root.n, caller.user)? else { return Ok(Some(Unread::default())) };
     let has_arrived = match of {
         None => mark_all(tx, root.n, caller.user).map(|()| true)?,
         Some(of) => step_to(tx, root.n, caller.user, |from| goal.n(from, of))?,
     };
     let after = find(tx, root.n, caller.user)?.unwrap_or_default();
-    if after != before {
+    // A new member may have nothing unread: what followed may be deleted.
+    if is_new || after != before {
         announce(tx, caller.user, thread)?;
     }
     if after.mentions != before.mentions {

@@ -74,6 +74,24 @@ async fn a_thread_belongs_to_its_author_to_those_who_reply_and_to_those_who_are_
 }
 
 #[tokio::test]
+async fn whoever_takes_part_by_marking_is_told_though_nothing_is_left_unread() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let dora = server.member(&ada, &organisation, "dora", "member").await;
+    let news = ada.channel(&organisation, "news", &[&grace, &dora]).await;
+    let thread = ada.say(&news, "hello").await;
+    grace.reply(&news, &thread, "one").await;
+    let last = grace.reply(&news, &thread, "two").await;
+    grace.delete(&format!("/channels/{news}/messages/{last}")).await.expect(200);
+    let personal = dora.personal(&organisation);
+    let mut socket = Socket::listening(&dora, &[&personal]).await;
+    assert_eq!(read(&dora, &thread, json!({ "unread_from": last })).await["unread_count"], 0);
+    let change = told(&mut socket, &personal, "thread_unread").await;
+    assert_eq!([&change["thread_id"], &change["message_count"], &change["unread_count"]], [&json!(thread), &json!(1), &json!(0)]);
+    assert_eq!(own(&dora, &organisation).await, [(thread, 0, 0)]);
+}
+
+#[tokio::test]
 async fn the_thread_shows_its_first_three_participants_in_the_order_of_their_first_reply() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
