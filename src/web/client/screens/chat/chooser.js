@@ -2,8 +2,13 @@
 
 import { effect, signal } from '../../base/signal.js'
 import { h } from '../../view/element.js'
+import { list } from '../../view/list.js'
 
 /** @typedef {import('../../view/element.js').Child} Child */
+/**
+ * @template T
+ * @typedef {import('../../base/signal.js').Signal<T>} Signal
+ */
 
 /**
  * @typedef {object} Option
@@ -30,6 +35,7 @@ export function chooser({ label, options, typed, take, first = 0, pressed = () =
   const id = `chooser-${choosers += 1}`
   const moved = signal(first)
   const at = () => Math.min(moved.value, options().length - 1)
+  const marked = () => options()[at()]?.key
   const choose = (/** @type {O} */ option) => {
     take(option)
     moved.value = input.value ? 0 : first
@@ -38,7 +44,7 @@ export function chooser({ label, options, typed, take, first = 0, pressed = () =
   const input = h('input', {
     type: 'text', id: `${id}-field`, role: 'combobox', autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', dir: 'auto', enterkeyhint: 'go',
     'aria-label': label, 'aria-autocomplete': 'list', 'aria-controls': id, 'aria-expanded': () => String(options().length > 0),
-    'aria-activedescendant': () => at() >= 0 ? `${id}-${at()}` : null,
+    'aria-activedescendant': () => marked() === undefined ? null : `${id}-${marked()}`,
     oninput: () => {
       moved.value = input.value ? 0 : first
       typed(input.value)
@@ -56,10 +62,12 @@ export function chooser({ label, options, typed, take, first = 0, pressed = () =
       event.preventDefault()
     },
   })
-  const rows = h('ul', { id, class: 'chooser', role: 'listbox', 'aria-label': label, hidden: () => options().length === 0 },
-    () => options().map((option, index) => row(option, `${id}-${index}`, () => at() === index, () => choose(option))))
+  const listbox = h('ul', { id, class: 'chooser', role: 'listbox', 'aria-label': label, hidden: () => options().length === 0 })
+  // A choice keeps its row while others come and go, so that one that is being pressed is not taken from under the pointer.
+  const rows = list(listbox, options, each => each.key, (option, key) =>
+    row(option, `${id}-${key}`, () => marked() === key, () => choose(option.peek())))
   effect(() => {
-    const chosen = rows.querySelector(`#${id}-${at()}`)
+    const chosen = rows.children[at()]
     if (chosen && moved.value > 0) chosen.scrollIntoView({ block: 'nearest' })
     else rows.scrollTop = 0
   })
@@ -67,18 +75,18 @@ export function chooser({ label, options, typed, take, first = 0, pressed = () =
 }
 
 /**
- * @param {Option} option
+ * @param {Signal<Option>} option
  * @param {string} id
  * @param {() => boolean} isMarked
  * @param {() => void} take
  */
-const row = ({ title, beside, sign, count }, id, isMarked, take) => h('li', {
+const row = (option, id, isMarked, take) => h('li', {
   id, role: 'option', 'aria-selected': () => String(isMarked()),
   // The focus stays in the field.
   onpointerdown: (/** @type {Event} */ event) => event.preventDefault(),
   onclick: take,
 },
-sign,
-h('span', { class: 'title' }, h('bdi', null, title)),
-beside && h('span', { class: 'beside-title quiet small' }, h('bdi', null, beside)),
-count)
+() => option.value.sign,
+h('span', { class: 'title' }, h('bdi', null, () => option.value.title)),
+() => option.value.beside && h('span', { class: 'beside-title quiet small' }, h('bdi', null, option.value.beside)),
+() => option.value.count)
