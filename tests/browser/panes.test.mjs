@@ -4,7 +4,7 @@ import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, arrives, enter, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
-const timeout = 60_000
+const timeout = 120_000
 
 async function world(t) {
   const server = await start(t)
