@@ -75,12 +75,25 @@ create table sessions (
     created_at         integer not null,
     expires_at         integer not null,
     ended_at           integer,                               -- logged out or revoked
-    last_seen_at       integer                                -- written once a minute at the most
+    last_seen_at       integer,                               -- written once a minute at the most
+    token_hash         blob,                                  -- SHA-256 of a program's token; null = a person has logged in
+    token_name         text not null default '',
+    scopes             integer,                               -- of a token: read 1, post 2, channels 4, members 8, webhooks 16, content 32
+    is_limited         integer not null default 0 check (is_limited in (0, 1)) -- to its rows of `token_channels`
 ) strict, without rowid;
+create unique index sessions_by_token on sessions (token_hash) where token_hash is not null;
 create index sessions_by_user on sessions (user_id);
 create index sessions_open on sessions (user_id) where ended_at is null;
 create index sessions_by_end on sessions (expires_at);
 create index sessions_ended on sessions (ended_at) where ended_at is not null;
+
+-- The channels that a limited token is for.
+create table token_channels (
+    session_id blob not null references sessions (id) on delete cascade,
+    channel_id blob not null references channels (id) on delete cascade,
+    primary key (session_id, channel_id)
+) strict, without rowid;
+create index token_channels_by_channel on token_channels (channel_id);
 
 -- Links in mails. At most three live tokens for each account and purpose.
 create table one_time_tokens (

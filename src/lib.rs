@@ -67,14 +67,15 @@
 //! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, rights, text
 //! domain/messages: access, accounts, byte_budget, channels, deferred_work, log, page, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
-//! domain/accounts: access, deferred_work, log, mail_queue, page, text
+//! domain/accounts: access, deferred_work, log, mail_queue, page, scopes, text
 //! domain/text: -
 //! domain/page: -
 //! domain/mail_queue: -
 //! domain/log: byte_budget
 //! domain/byte_budget: -
 //! domain/deferred_work: -
-//! domain/access: rights
+//! domain/access: rights, scopes
+//! domain/scopes: -
 //! domain/rights: -
 //! ```
 //!

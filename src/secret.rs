@@ -3,6 +3,7 @@
 //! Nothing here is ever logged. Secrets are compared by looking up their SHA-256, or with the libraries' constant-time
 //! functions.
 
+pub mod api_token;
 mod jwt;
 mod verified;
 

@@ -18,7 +18,7 @@ impl Time {
         Time(jiff::Timestamp::now().as_microsecond())
     }
 
-    pub fn from_unix_seconds(seconds: i64) -> Time {
+    pub const fn from_unix_seconds(seconds: i64) -> Time {
         Time(seconds.saturating_mul(1_000_000))
     }
 

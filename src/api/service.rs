@@ -7,7 +7,14 @@ use super::{accounts, channels, features, messages, organisations, public, start
 pub fn service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
     let apis = (
-        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api, accounts::links::Api, accounts::codes::Api),
+        (
+            accounts::Api,
+            accounts::mailbox::Api,
+            accounts::profiles::Api,
+            accounts::tokens::Api,
+            accounts::links::Api,
+            accounts::codes::Api,
+        ),
         (
             organisations::Api,
             organisations::channels::Api,

@@ -112,6 +112,9 @@ fn connection_token(app: &App, caller: Caller, group: Option<Text<streams::Group
     if let Some(group) = &group {
         streams::Group::check(group, "streams").map_err(Error::BadRequest)?;
     }
+    if group.is_some() && caller.grant.is_limited() {
+        return Err(Error::Forbidden(Code::TokenLimited, "The token is for some channels only: subscribe to each"));
+    }
     let token = for_connection(app, caller, group.is_some())?;
     Ok(ok("Connection token retrieved successfully", Token { token }))
 }
@@ -145,9 +148,8 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
         let (said, field) = if is_list { ("channels: each", "channels") } else { ("channel", "channel") };
         streams::StreamName::check(name, said).map_err(|refusal| Error::BadRequest(refusal.at(field)))?;
     }
-    let read = move |conn: &View| {
-        names.into_iter().map(|name| Ok((streams::audible(conn, caller.user, &name)?.is_some(), name))).collect()
-    };
+    let read =
+        move |conn: &View| names.into_iter().map(|name| Ok((streams::open_to(conn, caller, &name)?.is_some(), name))).collect();
     let heard: Vec<(bool, String)> = if is_list { app.db.read_list(caller.user, read).await? } else { app.db.read(read)? };
     let (mut tokens, mut refused) = (Vec::new(), Vec::new());
     for (is_heard, channel) in heard {

@@ -19,6 +19,15 @@ impl Limit {
     }
 }
 
+/// The account that a command is about.
+#[derive(Args)]
+#[group(skip)]
+pub struct Email {
+    /// Address of the account
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub email: String,
+}
+
 /// The organisation in which a command works.
 #[derive(Args)]
 pub struct Organisation {

@@ -22,6 +22,7 @@ mod systemd;
 mod terminal;
 mod token;
 mod user;
+mod user_token;
 mod webhook;
 
 use std::process::ExitCode;
@@ -74,7 +75,7 @@ enum Command {
     /// Try the mail server, and see what is not sent, also while the server runs
     #[command(subcommand)]
     Mail(mail::Command),
-    /// Replace the secret key, from which all tokens are derived, also while the server runs
+    /// Replace the secret key, from which the tokens of sessions are derived, also while the server runs
     #[command(subcommand)]
     Token(token::Command),
     /// Read the messages of the contact form, also while the server runs

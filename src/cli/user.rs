@@ -6,9 +6,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::{
-    args::{Limit, address},
+    args::{Email, Limit},
     folder,
     terminal::Output,
+    user_token,
 };
 use crate::{
     config::Links,
@@ -79,7 +80,10 @@ pub enum Command {
     },
     /// List the live sessions of an account, newest first
     Sessions(Email),
-    /// End all sessions of an account; a running server notices within a second
+    /// Make, list and end the tokens of programs that act as an account
+    #[command(subcommand)]
+    Token(user_token::Command),
+    /// End all sessions and tokens of an account; a running server notices within a second
     Logout(Email),
     /// Disable an account: nobody can log in to it, and a running server ends its sessions within a second
     Disable(Email),
@@ -90,14 +94,6 @@ pub enum Command {
     /// Removes the address, names, sessions, links and mails, and takes them out of all organisations. If it is interrupted, run
     /// it again
     Delete(Email),
-}
-
-#[derive(Args)]
-#[group(skip)]
-pub struct Email {
-    /// Address of the account
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    email: String,
 }
 
 #[derive(Args)]
@@ -182,6 +178,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Role { email: Email { email }, role } => {
             change(folder, output, &email, |tx| administration::set_role(tx, &email, role.into()))
         }
+        Command::Token(command) => user_token::run(folder, output, command),
         Command::Logout(Email { email }) => change(folder, output, &email, |tx| administration::log_out(tx, &email)),
         Command::Disable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, false)),
         Command::Enable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, true)),

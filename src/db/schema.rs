@@ -70,6 +70,7 @@ const HISTORY: History = History {
         (10, include_str!("migrations/0010.sql")),
         (11, include_str!("migrations/0011.sql")),
         (12, include_str!("migrations/0012.sql")),
+        (13, include_str!("migrations/0013.sql")),
     ],
 };
 

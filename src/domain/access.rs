@@ -1,7 +1,8 @@
 //! Checks of rights: all of them are here. Each function is a verb of the rules, such as [`may_post`]; it checks inside the
 //! caller's transaction, and returns the rows it read or the operation's documented error. Unknown and hidden records get
 //! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
-//! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights.
+//! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights and
+//! scopes.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -10,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     db::{Columns, text_enum},
-    domain::rights::Rights,
+    domain::{rights::Rights, scopes::Grant},
     error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, SessionId, UserId},
 };
@@ -45,12 +46,14 @@ pub struct Caller {
     pub user: UserId,
     pub session: SessionId,
     pub role: PlatformRole,
+    /// What the session may be used for.
+    pub grant: Grant,
 }
 
 impl Caller {
     /// The operator at the command line, who acts in the name of a user and has no session.
     pub fn acting_as(user: UserId) -> Caller {
-        Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User }
+        Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User, grant: Grant::Session }
     }
 
     pub fn holds(self, role: PlatformRole) -> bool {
@@ -224,9 +227,22 @@ pub const SEEN_BY_MEMBER: &str = "from channels c
 
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
+    if !is_open(conn, caller, channel)? {
+        return Ok(None);
+    }
     let sql = format!("select {ACCESS} {SEEN} and c.id = ?2");
     let row = |row: &Row| ChannelAccess::take(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, channel), row).optional()?)
+}
+
+/// Whether the channel is among those of the caller's token, if that is for some channels only. To lists of several channels, such
+/// a token is not admitted ([`Grant::require`]).
+pub fn is_open(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<bool> {
+    if !caller.grant.is_limited() {
+        return Ok(true);
+    }
+    let sql = "select 1 from token_channels where session_id = ?1 and channel_id = ?2";
+    Ok(conn.prepare_cached(sql)?.exists((caller.session, channel))?)
 }
 
 /// Checks that the caller sees the channel. `refusal` is [`HIDDEN_CHANNEL`] or [`UNKNOWN_CHANNEL`].

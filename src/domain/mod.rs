@@ -20,6 +20,7 @@ pub mod organisations;
 pub mod page;
 pub mod public;
 pub mod rights;
+pub mod scopes;
 pub mod start;
 pub mod streams;
 pub mod text;

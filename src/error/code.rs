@@ -157,6 +157,8 @@ codes! {
     UserNotFound = "user_not_found", 404;
     /// There is no such session, or it has ended. Load the list again.
     SessionNotFound = "session_not_found", 404;
+    /// There is no such token, or it has ended. Load the list again.
+    TokenNotFound = "token_not_found", 404;
     /// There is no such organisation, or the caller isn't a member. Show the organisations that the caller has.
     OrganisationNotFound = "organisation_not_found", 404;
     /// There is no such member. Load the list again.
@@ -194,6 +196,12 @@ codes! {
 
     /// The caller's role lacks the right. Say so, and don't offer this to them.
     PermissionDenied = "permission_denied", 403;
+    /// The token lacks the scope that the message names. Make another token with that scope.
+    ScopeMissing = "scope_missing", 403;
+    /// No token of a program can be used for this. Log in, and do it with the session.
+    SessionRequired = "session_required", 403;
+    /// The token is for some channels only, and the operation shows or changes more than one. Make a token without channels.
+    TokenLimited = "token_limited", 403;
     /// The role has rights that the caller can't give, or that a join link never gives. Ask for a role with fewer.
     RightsExceeded = "rights_exceeded", 403 | 422;
     /// There is no such organisation, or the caller isn't a member. Show the organisations that the caller has.

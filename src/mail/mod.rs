@@ -188,6 +188,12 @@ pub fn password_changed(to: &str) -> Mail {
     mail(MailKind::Notice, to, "Your password was changed", text)
 }
 
+/// A notice after a token was made for a program. It doesn't show the token's name, which whoever made it has chosen.
+pub fn token_made(to: &str) -> Mail {
+    let text = "A token was made with which a program can use your account. Your settings list your tokens, and end them. If it was not you, reset your password at once: that ends all tokens.";
+    mail(MailKind::Notice, to, "A token was made for your account", text)
+}
+
 /// A mail to the owner of a webhook that became `paused` or `inactive`. It is no [`MailKind::Notice`], because the owner chose the
 /// names in it, may have registered with another person's address, and can make the webhook stop any number of times.
 pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {

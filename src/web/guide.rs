@@ -38,6 +38,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "client": "docs/client.md",
     "events": "docs/events.md",
     "errors": "docs/errors.md",
+    "tokens": "docs/tokens.md",
     "webhooks": "docs/webhooks.md",
     "operating": "docs/operating.md",
     "moving": "docs/moving.md",

@@ -142,6 +142,12 @@ impl Client {
         text(&self.post("/organisations", json!({ "name": name })).await.expect(201)["data"]["id"])
     }
 
+    /// A program with a new token of this user.
+    pub async fn program(&self, token: Value) -> Client {
+        let made = self.post(&format!("/users/{}/tokens", self.user_id), token).await.data(201, "Token created successfully");
+        self.with_token(&text(&made["token"]))
+    }
+
     /// Invites an address; gives the token that the inviter is shown.
     pub async fn invite(&self, organisation: &str, email: &str, role: &str) -> String {
         let body = json!({ "org_id": organisation, "emails": [email], "role": role });

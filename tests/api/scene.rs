@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tidings::domain::scopes::Scope;
 use uuid::Uuid;
 
 use crate::{
@@ -16,6 +17,37 @@ pub const CALLERS: [&str; 10] =
 pub const ADMIN: usize = 7;
 pub const OWNER: usize = 8;
 
+/// Callers with tokens of the owner.
+pub struct Programs {
+    /// With all scopes.
+    pub all: Client,
+    /// With all scopes but one, which stands beside it.
+    pub but: Vec<(Scope, Client)>,
+    /// With all scopes, in `<channel>` only.
+    pub here: Client,
+    /// With all scopes, in another channel only.
+    pub elsewhere: Client,
+}
+
+impl Programs {
+    async fn of(owner: &Client, here: &str, elsewhere: &str) -> Programs {
+        let with = async |scopes: Vec<Scope>, channels: Value| {
+            let scopes: Vec<_> = scopes.into_iter().map(Scope::as_str).collect();
+            owner.program(json!({ "name": "program", "scopes": scopes, "channels": channels })).await
+        };
+        let mut but = Vec::new();
+        for scope in Scope::ALL {
+            but.push((scope, with(Scope::ALL.into_iter().filter(|other| *other != scope).collect(), Value::Null).await));
+        }
+        Programs {
+            all: with(Scope::ALL.to_vec(), Value::Null).await,
+            but,
+            here: with(Scope::ALL.to_vec(), json!([here])).await,
+            elsewhere: with(Scope::ALL.to_vec(), json!([elsewhere])).await,
+        }
+    }
+}
+
 /// An organisation with one of everything, and one caller of each kind; and another organisation beside it.
 /// Made once, and copied for each call, so that no call meets the traces of another.
 pub struct Scene {
@@ -24,6 +56,8 @@ pub struct Scene {
     pub callers: Vec<Client>,
     /// The owner, by the cookie of a browser.
     pub browser: Client,
+    /// The owner's programs.
+    pub programs: Programs,
     /// The values of the names in the table: `<org>`, `<channel>`, …
     own: Vec<(&'static str, String)>,
     /// The values of the names in the other organisation.
@@ -70,6 +104,7 @@ impl Scene {
         let direct = owner.post(&format!("/organisations/{org}/dms"), body).await.expect(201)["data"]["channels_id"].take();
         let direct = room(&owner, text(&direct)).await;
 
+        let programs = Programs::of(&owner, value_of(&own, "channel"), value_of(&private, "channel")).await;
         let superadmin = server.superadmin("superadmin").await;
         let mut own = own;
         own.push(("newcomer", outsider.user_id.clone()));
@@ -78,10 +113,11 @@ impl Scene {
         for (name, value) in public_content(&superadmin).await {
             own.push((name, value));
         }
+        own.push(("owner", owner.user_id.clone()));
         let callers = vec![server.anonymous(), outsider, removed, deactivated, guest, member, insider, admin, owner, superadmin];
         let browser = server.anonymous().with_cookies(&server.log_in_by_cookie("owner").await);
         let folder = server.end_and_keep().await;
-        Scene { folder, callers, browser, own, foreign, private, direct }
+        Scene { folder, callers, browser, programs, own, foreign, private, direct }
     }
 
     /// A server on a copy of the scene; the callers' sessions are good there.
@@ -150,7 +186,10 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("threads", "{id}") if method != "POST" => "thread",
             ("threads", "{id}" | "{channel_id}") => "channel",
             ("threads", _) => "thread",
+            // Nobody makes a token for another.
+            ("users", _) if method == "POST" && template.ends_with("/tokens") => "owner",
             ("users", _) => "user",
+            ("tokens", _) => "token",
             ("roles", _) => "role",
             ("reactions", _) => "emoji",
             ("invite", _) => "invitation",
@@ -201,6 +240,8 @@ async fn world(
     let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
+    let of_target = format!("/users/{}/tokens", target.user_id);
+    let token = target.post(&of_target, json!({ "name": "Build", "scopes": ["read"] })).await.expect(201);
     vec![
         ("org", org.to_owned()),
         ("org_slug", text(&slug)),
@@ -218,6 +259,7 @@ async fn world(
         ("role", text(&role["data"]["uuid"])),
         ("user", target.user_id.clone()),
         ("session", text(&sessions["data"][0]["id"])),
+        ("token", text(&token["data"]["id"])),
         ("emoji", "tada".to_owned()),
     ]
 }

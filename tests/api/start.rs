@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tidings::{
     domain::{
         access::{Caller, PlatformRole},
+        scopes::Grant,
         start, streams,
     },
     id::{SessionId, UserId},
@@ -197,7 +198,7 @@ async fn the_statements_of_a_start_grow_with_nothing() {
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
     let session = SessionId(ada.session_id().parse().unwrap());
-    let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session, role: PlatformRole::User };
+    let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session, role: PlatformRole::User, grant: Grant::Session };
     let read = || {
         let traced = server.write(|tx| {
             statements(tx, |tx| {

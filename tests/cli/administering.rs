@@ -5,7 +5,7 @@ use std::{io::Write, process::Stdio, time::Duration};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
+use crate::harness::{PASSWORD, Server, printed, refused, run, tidings, until};
 
 #[tokio::test]
 async fn an_account_made_beside_a_running_server_works_at_once() {
@@ -49,6 +49,30 @@ fn a_password_is_read_from_standard_input_up_to_the_longest_one() {
     refused(&create(&[b'x'; 129]), "password has 129 characters, at most 128 are allowed");
     refused(&create(&vec![b'x'; 1 << 20]), "standard input has more than a password of 128 characters");
     refused(&create(b"long enough \xff"), "the password is not a text in UTF-8");
+}
+
+#[tokio::test]
+async fn a_token_made_beside_a_running_server_works_until_it_is_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (_, path) = server.poster().await;
+    let command =
+        |command: &[&str]| run(&[&["user", "token"], command, &["--email", "ada@x.example", "--data-dir", at]].concat());
+    let token = printed(&command(&["create", "--name", "Build server", "--scope", "post"]));
+    let token = token.trim();
+    let say = async || {
+        let messages = format!("{path}/messages");
+        server.call(Method::POST, &messages, token, json!({ "content": "Build 7 passed" })).await.unwrap().0
+    };
+    assert_eq!(say().await, 201);
+    let listed = printed(&command(&["list"]));
+    assert!(listed.contains("Build server") && !listed.contains(token), "{listed}");
+    let id = listed.lines().nth(1).unwrap().split_whitespace().next().unwrap();
+    printed(&command(&["revoke", id]));
+    until("the token is refused", async || (say().await == 401).then_some(())).await;
+    refused(&command(&["revoke", id]), "Token not found");
+    refused(&command(&["create", "--name", "x", "--scope", "everything"]), "possible values: read, post");
 }
 
 #[tokio::test]

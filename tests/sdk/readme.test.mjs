@@ -13,16 +13,17 @@ test('the first message and the webhooks after it work as written', { timeout: 6
     ['README.md', 'The first message'],
     ['docs/webhooks.md', 'Post from a program'],
     ['docs/webhooks.md', 'Receive what is posted'],
+    ['docs/tokens.md', 'Make a token'],
   ]
   const tour = sections.flatMap(([document, heading]) => blocks(section(document, heading))).filter(block => block.includes('curl '))
-  assert.equal(tour.length, 3)
+  assert.equal(tour.length, 4)
   const script = filled(tour.join(''))
     .replaceAll('http://127.0.0.1:8080', server.url)
     .replaceAll(/^cargo run .*$/gm, '')
   assert.ok(!script.includes('=...'), script)
-  const [hand, feed, receive] = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"']
+  const expected = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"', '"content":"Build 7 passed"']
   const printed = execFileSync('bash', ['-c', `set -eu\n${reader}${script}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  for (const words of [hand, feed, receive]) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
+  for (const words of expected) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
 })
 
 test('the first administrator is created by the command of the README', { timeout: 60_000 }, async t => {

@@ -4,6 +4,7 @@ pub mod codes;
 pub mod links;
 pub mod mailbox;
 pub mod profiles;
+pub mod tokens;
 
 use poem::{Endpoint, EndpointExt, web::Data};
 use poem_openapi::{Object, OpenApi};

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use poem::{
-    FromRequest, Request, RequestBody,
+    FromRequest, PathPattern, Request, RequestBody,
     http::{HeaderValue, header},
 };
 use poem_openapi::{
@@ -20,12 +20,16 @@ use crate::{
     config::FeedAuth,
     domain::{
         access::Caller,
-        accounts::sessions::{self, Device},
+        accounts::{
+            sessions::{self, Device},
+            tokens,
+        },
         webhooks::feeds,
     },
     error::{Code, Error, Result},
     limits::admission,
     net::client_address,
+    secret::api_token,
     state::App,
 };
 
@@ -56,7 +60,7 @@ impl<'a> ApiExtractor<'a> for Bearer {
             flows: None,
             openid_connect_url: None,
         };
-        let bearer = scheme("http", "`Authorization: Bearer <access token>`, issued by log-in.");
+        let bearer = scheme("http", BEARER);
         registry.create_security_scheme(
             "Bearer",
             MetaSecurityScheme { scheme: Some("bearer"), bearer_format: Some("JWT"), ..bearer },
@@ -76,6 +80,10 @@ impl<'a> ApiExtractor<'a> for Bearer {
         Ok(session(req)?.map(Bearer).ok_or(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))?)
     }
 }
+
+/// The description of the bearer token in the OpenAPI document.
+const BEARER: &str = "`Authorization: Bearer <access token>`, issued by log-in; or `Bearer tdg_…`, the token of a program, which is made \
+    by `POST /users/{user_id}/tokens` and opens the operations of its scopes.";
 
 /// The description of the cookie in the OpenAPI document.
 const COOKIE: &str = "Set by a log-in with `cookie: true`; `ID` stands for the server's own identifier, and over plain http the \
@@ -103,7 +111,9 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 fn session(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
     if let Some(value) = req.headers().get(header::AUTHORIZATION) {
-        let Some(caller) = find(app, bearer_token(value.to_str().unwrap_or_default())?)? else {
+        let token = bearer_token(value.to_str().unwrap_or_default())?;
+        let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { find(app, token)? };
+        let Some(caller) = found else {
             app.limits.address(address(req))?;
             return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
         };
@@ -131,8 +141,17 @@ pub fn find(app: &App, token: &str) -> Result<Option<Caller>> {
     }
 }
 
-/// Admits a request with a live session. 409 if it is meant for another user than the session's.
+/// The caller of a program's token, if it is live.
+fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
+    let session = app.db.check(|conn| tokens::find(conn, token))?;
+    session.map_or(Ok(None), |session| app.caller(session))
+}
+
+/// Admits a request with a live session. 403 if it is a program's whose token is not for the operation, 409 if it is meant for
+/// another user than the session's.
 fn admit(req: &Request, caller: Caller) -> Result<Caller> {
+    let template = req.data().map_or("", |PathPattern(template)| template);
+    caller.grant.require(req.method().as_str(), template.strip_prefix("/api/v1").unwrap_or(template))?;
     let meant_for = req.headers().get_all(MEANT_FOR).iter();
     let is_meant = |user: &HeaderValue| user.to_str().is_ok_and(|user| user.trim().parse() == Ok(caller.user.0));
     if !meant_for.into_iter().all(is_meant) {

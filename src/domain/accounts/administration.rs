@@ -81,7 +81,9 @@ pub fn show(conn: &Connection, email: &str, now: Time) -> Result<Details> {
         .query_map([account.id], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let sessions = conn
-        .prepare_cached("select count(*) from sessions where user_id = ?1 and ended_at is null and expires_at > ?2")?
+        .prepare_cached(
+            "select count(*) from sessions where user_id = ?1 and token_hash is null and ended_at is null and expires_at > ?2",
+        )?
         .query_row((account.id, now), |row| row.get(0))?;
     Ok(Details { account, organisations, sessions })
 }
@@ -92,7 +94,7 @@ pub fn sessions(conn: &Connection, email: &str, now: Time) -> Result<Vec<session
     sessions::live(conn, user.id, now, Page::new(1, sessions::MOST))
 }
 
-/// Ends all sessions of the account with this address.
+/// Ends all sessions and tokens of the account with this address.
 pub fn log_out(tx: &mut Tx, email: &str) -> Result<()> {
     let user = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
     sessions::end_others(tx, user.id, None)

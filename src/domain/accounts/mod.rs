@@ -1,6 +1,6 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
-//! Below: registration, passwords, sessions, known devices, identities of other issuers, profiles, proofs of the mailbox,
+//! Below: registration, passwords, sessions, tokens of programs, known devices, identities of other issuers, profiles, proofs of the mailbox,
 //! mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the log, mail_queue, page and
 //! text.
 
@@ -18,6 +18,7 @@ pub mod proof;
 pub mod registration;
 pub mod sessions;
 pub mod spelling;
+pub mod tokens;
 
 use std::borrow::Cow;
 

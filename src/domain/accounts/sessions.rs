@@ -1,6 +1,7 @@
-//! Sessions: what an access token stands for. A token never replaces the check of its session's row.
+//! Sessions: what an access token stands for. A token never replaces the check of its session's row. A session that no log-in
+//! began belongs to a program's [`tokens`](super::tokens), and is in none of the lists here.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
         accounts::{self, known_devices},
         log::revocations,
         page::Page,
+        scopes::{Grant, Scopes},
     },
     error::{Code, Error, Result},
     id::{SessionId, UserId},
@@ -99,7 +101,7 @@ fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
     let ended: Vec<SessionId> = tx
         .prepare_cached(
             "update sessions set ended_at = ?2 where id in
-               (select id from sessions where user_id = ?1 and ended_at is null order by id desc limit -1 offset ?3)
+               (select id from sessions where user_id = ?1 and token_hash is null and ended_at is null order by id desc limit -1 offset ?3)
              returning id",
         )?
         .query_map((user, tx.now(), MOST), |row| row.get(0))?
@@ -118,19 +120,21 @@ pub fn find_by_notification_token(conn: &View, token: &str) -> Result<Option<Cal
 
 fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql, now: Time) -> Result<Option<Caller>> {
     let sql = format!(
-        "select s.id, s.user_id, u.role from sessions s join users u on u.id = s.user_id
+        "select s.id, s.user_id, u.role, s.scopes, s.is_limited from sessions s join users u on u.id = s.user_id
          where {by} and s.ended_at is null and s.expires_at > ?2 and u.is_active"
     );
-    let caller =
-        |row: &rusqlite::Row| Ok(Caller { session: row.get(0)?, user: row.get(1)?, role: row.get::<_, PlatformRole>(2)? });
+    let caller = |row: &Row| {
+        let (session, user, role) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (scopes, is_limited): (Option<Scopes>, bool) = (row.get(3)?, row.get(4)?);
+        let grant = scopes.map_or(Grant::Session, |scopes| Grant::Token { scopes, is_limited });
+        Ok(Caller { user, session, role, grant })
+    };
     Ok(conn.prepare_cached(&sql)?.query_row((value, now), caller).optional()?)
 }
 
 /// Ends the caller's session and its sockets. A session that has ended already stays as it is.
 pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
-    tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?
-        .execute((caller.session, tx.now()))?;
-    revocations::sessions(tx, caller.user, vec![caller.session])
+    end_one(tx, caller.user, caller.session)
 }
 
 /// A live session, as its owner sees it.
@@ -147,10 +151,16 @@ pub struct Session {
 
 /// Lists a user's live sessions, newest first. For the user and for superadmins; 404 for other callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
+    require_self(conn, caller, user)?;
+    live(conn, user, conn.now(), page)
+}
+
+/// Checks that the caller is the user or a superadmin: 404 if not.
+pub(super) fn require_self(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
     if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound(Code::UserNotFound));
     }
-    live(conn, user, conn.now(), page)
+    Ok(())
 }
 
 /// A user's live sessions, newest first.
@@ -158,7 +168,8 @@ pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Ve
     Ok(conn
         .prepare_cached(
             "select id, user_agent, address, created_at, expires_at, coalesce(last_seen_at, created_at) from sessions
-             where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc limit ?3 offset ?4",
+             where user_id = ?1 and token_hash is null and ended_at is null and expires_at > ?2
+             order by created_at desc, id desc limit ?3 offset ?4",
         )?
         .query_map((user, now, page.size, page.offset), |row| {
             Ok(Session {
@@ -186,7 +197,7 @@ pub fn seen(tx: &mut Tx, seen: &[(SessionId, Time)]) -> Result<()> {
 pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
     Ok(conn
         .prepare_cached(
-            "select distinct address from (select address from sessions where user_id = ?1 order by id desc limit 1000)",
+            "select distinct address from (select address from sessions where user_id = ?1 and token_hash is null order by id desc limit 1000)",
         )?
         .query_map([user], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
@@ -205,20 +216,27 @@ pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
 pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
     let owner: Option<UserId> = tx
         .prepare_cached(
-            "update sessions set ended_at = ?4
-             where id = ?1 and (user_id = ?2 or ?3) and ended_at is null and expires_at > ?4 returning user_id",
+            "select user_id from sessions where id = ?1 and token_hash is null and ended_at is null and expires_at > ?2",
         )?
-        .query_row((session, caller.user, caller.holds(PlatformRole::Superadmin), tx.now()), |row| row.get(0))
+        .query_row((session, tx.now()), |row| row.get(0))
         .optional()?;
-    let user = owner.ok_or(Error::NotFound(Code::SessionNotFound))?;
+    let seen = owner.filter(|owner| *owner == caller.user || caller.holds(PlatformRole::Superadmin));
+    end_one(tx, seen.ok_or(Error::NotFound(Code::SessionNotFound))?, session)
+}
+
+/// Ends a user's session and its sockets. A session that has ended already stays as it is.
+pub(super) fn end_one(tx: &mut Tx, user: UserId, session: SessionId) -> Result<()> {
+    tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?.execute((session, tx.now()))?;
     revocations::sessions(tx, user, vec![session])
 }
 
-/// Ends all of the user's sessions but `keep`, with their sockets.
+/// Ends all of the user's sessions but `keep`, with their sockets. Without one to keep, nobody who is there now is to stay, so that
+/// the tokens of programs end, too.
 pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
     let ended: Vec<SessionId> = tx
         .prepare_cached(
-            "update sessions set ended_at = ?3 where user_id = ?1 and id is not ?2 and ended_at is null returning id",
+            "update sessions set ended_at = ?3 where user_id = ?1 and id is not ?2 and (token_hash is null or ?2 is null)
+               and ended_at is null returning id",
         )?
         .query_map((user, keep, tx.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;

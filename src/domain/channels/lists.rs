@@ -111,8 +111,11 @@ pub fn by_name(
     Name::check(name, "channel_name").map_err(Error::BadRequest)?;
     let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
         and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
-    let found = record::select(conn, caller, rule, (caller.user, name, organisation))?.pop();
-    one(conn, found.ok_or(access::UNKNOWN_CHANNEL)?, users)
+    let found = record::select(conn, caller, rule, (caller.user, name, organisation))?.pop().ok_or(access::UNKNOWN_CHANNEL)?;
+    if !access::is_open(conn, caller, found.channel.id)? {
+        return Err(access::UNKNOWN_CHANNEL);
+    }
+    one(conn, found, users)
 }
 
 /// A page of the organisation's channels that the caller is in; the SQL in `rule` filters and orders them. 404 for outsiders.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use crate::{
     db::{Columns, Tx},
     domain::{
-        access::{ACCESS, Caller, ChannelAccess, OWN, SEEN},
+        access::{self, ACCESS, Caller, ChannelAccess, OWN, SEEN},
         channels::reading::{COUNTS, Counts},
         text::{self, Rule},
     },
@@ -52,6 +52,9 @@ pub struct Visible {
 
 /// Finds a channel by id. `None` if it does not exist or the caller can't see it.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
+    if !access::is_open(conn, caller, id)? {
+        return Ok(None);
+    }
     let sql = format!("select {COLUMNS}, {STARRED}, {ACCESS} {SEEN} and c.id = ?2");
     let row = |row: &Row| visible(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        access::{self, ENTITLED},
+        access::{self, Caller, ENTITLED},
         messages,
         text::{self, Rule},
     },
@@ -93,14 +93,22 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     if access::membership(conn, OrganisationId(id), user)?.is_some() {
         return Ok(Some(Stream::Organisation(OrganisationId(id))));
     }
-    let channel: Option<ChannelId> = conn
-        .prepare_cached("select channel_id from messages where id = ?1 and root is null")?
-        .query_row([MessageId(id)], |row| row.get(0))
-        .optional()?;
-    match channel {
+    match channel_of(conn, MessageId(id))? {
         Some(channel) if in_channel(conn, channel, user)? => Ok(Some(Stream::Thread(MessageId(id)))),
         _ => Ok(None),
     }
+}
+
+/// The stream of that name, if the caller may hear it now. Whoever has a token for some channels hears these and their threads.
+pub fn open_to(conn: &Connection, caller: Caller, name: &str) -> Result<Option<Stream>> {
+    let Some(stream) = audible(conn, caller.user, name)? else { return Ok(None) };
+    let channel = match stream {
+        _ if !caller.grant.is_limited() => return Ok(Some(stream)),
+        Stream::Channel(channel) => Some(channel),
+        Stream::Thread(thread) => channel_of(conn, thread)?,
+        _ => None,
+    };
+    Ok(channel.map_or(Ok(false), |channel| access::is_open(conn, caller, channel))?.then_some(stream))
 }
 
 /// The organisations whose streams are among a user's [`own`].
@@ -128,6 +136,12 @@ fn whole<'a>(conn: &Connection, mut event: Cow<'a, Event>) -> Result<Option<Cow<
         event.to_mut().body = serde_json::to_string(&message).map_err(Error::internal)?;
     }
     Ok(Some(event))
+}
+
+/// The channel of a thread.
+fn channel_of(conn: &Connection, thread: MessageId) -> Result<Option<ChannelId>> {
+    let sql = "select channel_id from messages where id = ?1 and root is null";
+    Ok(conn.prepare_cached(sql)?.query_row([thread], |row| row.get(0)).optional()?)
 }
 
 fn in_channel(conn: &Connection, channel: ChannelId, user: UserId) -> Result<bool> {

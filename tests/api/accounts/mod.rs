@@ -20,6 +20,7 @@ mod proofs;
 mod reclaiming;
 mod session_list;
 mod sessions;
+mod tokens;
 
 use crate::{
     harness::{Client, PASSWORD, Server, text},

@@ -19,6 +19,7 @@ use tidings::{
         deferred_work,
         messages::deleting,
         organisations::{leaving, members, memberships, roles},
+        scopes::Grant,
         streams::{self, recovery},
         webhooks::{
             delivery::{
@@ -58,8 +59,12 @@ impl Scene {
         let role = ada.post(&format!("/organisations/{organisation}/roles"), role).await.expect(201)["data"]["name"].take();
         let grace = server.member(&ada, &organisation, "grace", role.as_str().unwrap()).await;
         let general = ada.general(&organisation).await;
-        let caller =
-            |client: &Client| Caller { user: UserId(id(&client.user_id)), session: SessionId::new(), role: PlatformRole::User };
+        let caller = |client: &Client| Caller {
+            user: UserId(id(&client.user_id)),
+            session: SessionId::new(),
+            role: PlatformRole::User,
+            grant: Grant::Session,
+        };
         let (ada, grace) = (caller(&ada), caller(&grace));
         let in_sql = [&organisation, &general, &ada.user.to_string(), &grace.user.to_string()].map(|id| blob(id));
         let folder = server.end_and_keep().await;

@@ -1,5 +1,5 @@
 //! The documents that are generated: docs/settings.md and docs/commands.md from the command line, docs/limits.md from the
-//! constants and the defaults of settings, docs/errors.md from the codes. Each is made from a template of the same name in this folder.
+//! constants and the defaults of settings, docs/errors.md from the codes, docs/tokens.md from the scopes. Each is made from a template of the same name in this folder.
 
 use std::{fs, path::Path};
 
@@ -7,6 +7,7 @@ use clap::{Arg, Args, Command};
 use tidings::{
     cli,
     config::{Folder, Settings},
+    domain::scopes::Scope,
     error::Code,
 };
 
@@ -81,6 +82,17 @@ fn the_errors_page_agrees_with_the_codes() {
         text += &format!("## {title}\n\n| Code | Status | What it means | What a program does |\n|---|---|---|---|\n{rows}\n\n");
     }
     check("errors", &include_str!("errors.md").replace("{codes}", text.trim_end()));
+}
+
+#[test]
+fn the_tokens_page_agrees_with_the_scopes() {
+    let row = |scope: Scope| {
+        let operations: Vec<_> = scope.operations().iter().map(|operation| format!("`{operation}`")).collect();
+        format!("| `{}` | {} | {} |", scope.as_str(), scope.description(), operations.join(", "))
+    };
+    let rows = Scope::ALL.map(row).join("\n");
+    let table = format!("| Scope | What it opens | Operations |\n|---|---|---|\n{rows}");
+    check("tokens", &include_str!("tokens.md").replace("{scopes}", &table));
 }
 
 fn settings() -> Command {

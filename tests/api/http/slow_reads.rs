@@ -10,7 +10,10 @@ use tidings::{
     clock::Clock,
     config::Settings,
     db::{Class, Db},
-    domain::access::{Caller, PlatformRole},
+    domain::{
+        access::{Caller, PlatformRole},
+        scopes::Grant,
+    },
     error::{Code, Error, Result},
     id::{OrganisationId, SessionId, UserId},
     wiring,
@@ -111,7 +114,7 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
     let settings = Settings::for_folder(folder.path());
     let app = wiring::open(&settings, std::net::SocketAddr::from(([127, 0, 0, 1], 80)), Clock::default()).unwrap();
     let seven = async |user: UserId| {
-        let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User };
+        let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User, grant: Grant::Session };
         app.read_within(caller, organisation, |conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).await
     };
     let member = UserId(ada.user_id.parse().unwrap());

@@ -11,6 +11,7 @@ use tidings::{
         access::{Caller, PlatformRole},
         messages::threads,
         page::Page,
+        scopes::Grant,
     },
     id::{OrganisationId, SessionId, UserId},
 };
@@ -32,7 +33,12 @@ fn count(event: TraceEvent) {
 /// The rows and VM instructions of a page of somebody's own threads.
 fn page(server: &Server, client: &Client, organisation: &str) -> (usize, i64) {
     let conn = Connection::open(server.folder().join("tidings.db")).unwrap();
-    let caller = Caller { user: UserId(client.user_id.parse().unwrap()), session: SessionId::new(), role: PlatformRole::User };
+    let caller = Caller {
+        user: UserId(client.user_id.parse().unwrap()),
+        session: SessionId::new(),
+        role: PlatformRole::User,
+        grant: Grant::Session,
+    };
     let organisation = OrganisationId(organisation.parse().unwrap());
     conn.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(count));
     STEPS.set(0);

@@ -12,6 +12,7 @@ use tidings::{
             posting::{self, New},
             record,
         },
+        scopes::Grant,
     },
     error::Result,
     id::{ChannelId, MessageId, SessionId, UserId},
@@ -34,7 +35,7 @@ fn note(event: TraceEvent) {
 async fn place(member: &Client, organisation: &str) -> (ChannelId, Caller) {
     let user = UserId(member.user_id.parse().unwrap());
     let channel = ChannelId(member.general(organisation).await.parse().unwrap());
-    (channel, Caller { user, session: SessionId::new(), role: PlatformRole::User })
+    (channel, Caller { user, session: SessionId::new(), role: PlatformRole::User, grant: Grant::Session })
 }
 
 /// The statements of one job, without the transaction around it.
@@ -79,7 +80,12 @@ async fn a_post_is_six_statements_and_a_reply_ten() {
     let server = Server::start().await;
     let (_, grace, organisation) = server.ada_and_grace().await;
     let channel = ChannelId(grace.general(&organisation).await.parse().unwrap());
-    let caller = Caller { user: UserId(grace.user_id.parse().unwrap()), session: SessionId::new(), role: PlatformRole::User };
+    let caller = Caller {
+        user: UserId(grace.user_id.parse().unwrap()),
+        session: SessionId::new(),
+        role: PlatformRole::User,
+        grant: Grant::Session,
+    };
     let thread = MessageId::new();
     let post =
         |tx: &mut Tx, thread, id| posting::create(tx, caller, channel, New { content: "Hello".into(), thread, id }).map(|_| ());

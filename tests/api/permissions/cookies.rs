@@ -5,33 +5,17 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinSet;
 
-use super::{Row, answers, table};
+use super::{ANONYMOUS, Row, answers, table};
 use crate::{
     harness::Client,
     scene::{OWNER, Scene},
 };
 
-const ANONYMOUS: usize = 0;
-/// Operations that need no session, and heed one.
-const OPTIONAL: [&str; 5] = [
-    "POST /auth/email-request/verify",
-    "POST /invite/verify",
-    "POST /join",
-    "GET /webhooks/feed/{webhook_slug}",
-    "POST /webhooks/feed/{webhook_slug}",
-];
-
 /// The callers, each with the status that the row's operation owes it.
 fn callers(scene: &Scene, row: &Row) -> [(&'static str, Client, u16); 4] {
     let own = &scene.browser;
     let (anonymous, owner) = (row.expected[ANONYMOUS], row.expected[OWNER]);
-    let heeds_session = (anonymous == 401 && owner != 401) || OPTIONAL.contains(&row.operation.as_str());
-    let (owner, another) = match heeds_session {
-        // A token of its own opens these, and nothing else.
-        true if row.operation.contains(" /realtime/") => (anonymous, anonymous),
-        true => (owner, 409),
-        false => (anonymous, anonymous),
-    };
+    let (owner, another) = if row.heeds_session() { (owner, 409) } else { (anonymous, anonymous) };
     [
         ("cookie", own.clone(), owner),
         ("cookie from another site", own.with("origin", "https://evil.example").with("sec-fetch-site", "cross-site"), anonymous),

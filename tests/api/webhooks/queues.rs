@@ -4,6 +4,7 @@ use tidings::{
     domain::{
         access::{Caller, PlatformRole},
         messages::posting::{self, New},
+        scopes::Grant,
         webhooks::{
             self,
             delivery::{queue, replay, schedule},
@@ -47,7 +48,12 @@ async fn claiming_a_delivery_does_not_scan_a_long_queue() {
 async fn a_webhook_is_not_changed_before_all_earlier_messages_are_queued_for_it() {
     let Scene { server, ada, channel, .. } = scene().await;
     let hook = ada.hook(&channel, "http://127.0.0.1:9/").await;
-    let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session: SessionId::new(), role: PlatformRole::User };
+    let caller = Caller {
+        user: UserId(ada.user_id.parse().unwrap()),
+        session: SessionId::new(),
+        role: PlatformRole::User,
+        grant: Grant::Session,
+    };
     let (channel, webhook) = (ChannelId(channel.parse().unwrap()), WebhookId(hook.id.parse().unwrap()));
     let change_after = |messages: u32| {
         server.write(|tx| {

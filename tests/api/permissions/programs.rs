@@ -1,0 +1,87 @@
+//! The same table for programs with tokens of the owner, by their scopes and channels.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
+
+use tidings::domain::scopes::{self, Scope};
+use tokio::task::JoinSet;
+
+use super::{Row, answers, table};
+use crate::{
+    harness::Client,
+    scene::{OWNER, Scene},
+};
+
+/// Operations of a token for some channels that show its user alone, whatever the channels are.
+const PERSONAL: [&str; 4] = ["GET /profile", "GET /users/me", "GET /permissions", "GET /token/connection"];
+
+fn scope_of(operation: &str) -> Option<Scope> {
+    Scope::ALL.into_iter().find(|scope| scope.operations().contains(&operation))
+}
+
+/// What is wrong with the answers of a row's operation.
+async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
+    let programs = &scene.programs;
+    let (owner, is_narrow) = (row.expected[OWNER], scopes::is_narrow(&row.operation));
+    let scope = scope_of(&row.operation);
+    let mut callers: Vec<(&str, &Client)> = vec![("all scopes", &programs.all)];
+    if let Some(scope) = scope {
+        let (_, but) = programs.but.iter().find(|(of, _)| *of == scope).unwrap();
+        callers.extend([
+            ("all but its scope", but),
+            ("in this channel", &programs.here),
+            ("in another channel", &programs.elsewhere),
+        ]);
+    }
+    let answered = answers(scene, row, &callers.iter().map(|(_, client)| (*client).clone()).collect::<Vec<_>>()).await;
+    let mut found = Vec::new();
+    for ((name, _), answered) in callers.iter().zip(&answered) {
+        let (status, code) = (answered.status, answered.answer["code"].as_str().unwrap_or_default());
+        let is_right = match (*name, scope) {
+            ("all scopes", Some(_)) => status == owner,
+            ("all scopes", None) => (status, code) == (403, "session_required"),
+            ("all but its scope", Some(scope)) => {
+                (status, code) == (403, "scope_missing")
+                    && answered.answer["message"] == format!("The token lacks the scope {}", scope.as_str())
+            }
+            (_, _) if !is_narrow => (status, code) == (403, "token_limited"),
+            ("in this channel", _) => status == owner,
+            (_, _) => {
+                status >= 400 || PERSONAL.contains(&&*row.operation) || row.operation == "GET /channels/{channel_id}/user-exist"
+            }
+        };
+        if !is_right {
+            found.push(format!("{} with {name}: {status} {}", row.operation, answered.answer));
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_does_what_its_scopes_and_channels_open_and_nothing_else() {
+    let scene = Arc::new(Scene::make().await);
+    let left = Arc::new(Mutex::new(table().into_iter().filter(Row::heeds_session).collect::<Vec<_>>()));
+    let mut hands = JoinSet::new();
+    for _ in 0..4 {
+        let (scene, left) = (scene.clone(), left.clone());
+        hands.spawn(async move {
+            let mut found = Vec::new();
+            let next = || left.lock().unwrap().pop();
+            while let Some(row) = next() {
+                found.extend(wrong(&scene, &row).await);
+            }
+            found
+        });
+    }
+    let wrong = hands.join_all().await.concat();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_operation_of_a_scope_is_one_of_the_server() {
+    let known: BTreeSet<_> = table().into_iter().map(|row| row.operation).collect();
+    let listed = Scope::ALL.into_iter().flat_map(Scope::operations);
+    assert_eq!(listed.filter(|operation| !known.contains(**operation)).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
