@@ -12,6 +12,7 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use poem::{Request, RequestBody};
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
@@ -22,6 +23,7 @@ use poem_openapi::{
 use serde_json::{Map, Value};
 
 pub use self::{
+    json::parse,
     role::RoleName,
     text::{List, Text, text, texts},
 };
@@ -114,19 +116,24 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = request_body::read(body.take()?, Bound::of(req).max(LEAST)).await?;
-        if !bytes.is_empty() && !req.content_type().is_some_and(Json::<T>::check_content_type) {
-            return Err(Error::BadRequest(
-                Code::NotJson.says("The request body must be JSON, with the content type application/json"),
-            )
-            .into());
-        }
+        let bytes = read(req, body.take()?, LEAST).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        match T::parse_from_json(Some(json::parse(text)?)) {
+        match T::parse_from_json(Some(parse(text)?)) {
             Ok(parsed) => Ok(Body(parsed, bytes.len())),
             // The first attempt consumed the tree. Only failures parse it a second time.
-            Err(err) => Err(Faulty(fault::<T>(&json::parse(text)?).unwrap_or_else(|| plain(err.message()))).into()),
+            Err(err) => Err(Faulty(fault::<T>(&parse(text)?).unwrap_or_else(|| plain(err.message()))).into()),
         }
+    }
+}
+
+/// Reads a body within the limit of its request, or within `least` bytes if that is more. 400 if it is not declared to be JSON,
+/// 413 past the limit.
+pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
+    let bytes = request_body::read(body, Bound::of(req).max(least)).await?;
+    if bytes.is_empty() || req.content_type().is_some_and(Json::<Value>::check_content_type) {
+        Ok(bytes)
+    } else {
+        Err(Error::BadRequest(Code::NotJson.says("The request body must be JSON, with the content type application/json")))
     }
 }
 
