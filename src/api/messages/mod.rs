@@ -1,7 +1,7 @@
 //! Messages of a channel, and read marks.
 
 mod message;
-mod pages;
+pub mod pages;
 pub mod reactions;
 pub mod search;
 pub mod single;

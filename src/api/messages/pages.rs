@@ -1,5 +1,7 @@
 //! Pages of messages: the newest ones, those before or after a message, and those around one.
 
+use std::convert::identity;
+
 use poem_openapi::{
     registry::MetaSchema,
     types::{ParseError, ParseFromParameter, ParseResult},
@@ -8,6 +10,7 @@ use serde_json::json;
 
 use crate::{
     api::http::{
+        json::Answer,
         listing::{Address, BYTES, Bounds, Filled, fill_within},
         rows::Rows,
         types::{described, inline},
@@ -87,17 +90,29 @@ impl Links {
 
 /// Reads a page of the list, always with the newest message first.
 pub fn read(conn: &View, list: &List, at: At, size: u32) -> Result<(Rows<Message>, Links)> {
-    let part = |span, size, bytes| Part::read(conn, list, span, size, bytes);
+    read_within(conn, list, at, size, BYTES, identity)
+}
+
+/// Works like [`read`], within other bytes. `show` turns a message into what is answered.
+pub fn read_within<T: Answer>(
+    conn: &View,
+    list: &List,
+    at: At,
+    size: u32,
+    bytes: usize,
+    show: impl Fn(Message) -> T,
+) -> Result<(Rows<T>, Links)> {
+    let part = |span, size, bytes| Part::read(conn, list, span, size, bytes, &show);
     match list.place(conn, at)? {
         Place::One(span) => {
-            let Part { rows, ids, is_more } = part(span, size, BYTES)?;
+            let Part { rows, ids, is_more } = part(span, size, bytes)?;
             let parameter = if span.is_ascending { "after" } else { "before" };
             let next = ids.last().filter(|_| is_more).map(|last| (parameter, *last));
             Ok((if span.is_ascending { rows.reversed() } else { rows }, Links { next, newer: None }))
         }
         Place::Both { older, newer } => {
-            let newer = part(newer, size / 2, BYTES / 2)?;
-            let older = part(older, size - newer.ids.len() as u32, BYTES / 2)?;
+            let newer = part(newer, size / 2, bytes / 2)?;
+            let older = part(older, size - newer.ids.len() as u32, bytes / 2)?;
             let mut rows = newer.rows.reversed();
             rows.extend(&older.rows);
             let next = older.ids.last().filter(|_| older.is_more).map(|last| ("before", *last));
@@ -109,19 +124,19 @@ pub fn read(conn: &View, list: &List, at: At, size: u32) -> Result<(Rows<Message
 }
 
 /// Consecutive messages of a list.
-struct Part {
-    rows: Rows<Message>,
+struct Part<T> {
+    rows: Rows<T>,
     ids: Vec<MessageId>,
     /// Whether the list goes on behind them.
     is_more: bool,
 }
 
-impl Part {
-    fn read(conn: &View, list: &List, span: Span, size: u32, bytes: usize) -> Result<Part> {
+impl<T: Answer> Part<T> {
+    fn read(conn: &View, list: &List, span: Span, size: u32, bytes: usize, show: impl Fn(Message) -> T) -> Result<Part<T>> {
         let (mut ids, bounds) = (Vec::new(), Bounds { bytes, ..Bounds::ANSWER });
         let show = |message: Message| {
             ids.push(message.id);
-            message
+            show(message)
         };
         let Filled { data, rest } = fill_within(bounds, Page::new(1, size), |page| list.read(conn, span, page), show)?;
         ids.truncate(data.len()); // the last one read may not have fitted
