@@ -9,6 +9,7 @@ mod emoji;
 mod features;
 mod health;
 pub mod http;
+mod mcp;
 mod messages;
 mod metrics;
 mod oidc;
@@ -63,6 +64,7 @@ pub fn routes(app: App) -> impl Endpoint {
     }
     let routes = routes
         .nest("/api/v1", Enveloped::new(api, document::methods).around(cookies::layer).around(positioned).around(uncached))
+        .at(mcp::PATH, Enveloped::new(post(mcp::answer), mcp::methods).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))
         .at(oidc::START, get(oidc::start).around(cookies::layer))
@@ -183,7 +185,10 @@ fn allow(headers: &mut HeaderMap, origin: &str) {
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
         // Not `Tidings-Client`, by which the server knows its own pages, and no credentials: cookies are for those alone.
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, tidings-user, x-notification-token"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, mcp-protocol-version, tidings-user, x-notification-token",
+        ),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, "link, retry-after, tidings-position, x-request-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];

@@ -29,6 +29,7 @@ mod contract;
 mod db;
 mod documents;
 mod http;
+mod mcp;
 mod messages;
 mod model;
 mod organisations;

@@ -283,6 +283,22 @@ impl Own {
     }
 }
 
+/// The organisation of the caller's that an id or a slug names. Without either, their current one, or else the first by name. For
+/// members; 404 for outsiders, and for callers without an organisation.
+pub fn chosen(conn: &Connection, caller: Caller, named: Option<&str>) -> Result<OrganisationId> {
+    if let Some(named) = named {
+        let Ok(id) = named.parse().map(OrganisationId) else { return Ok(slugs::find(conn, caller, named)?.id) };
+        return access::is_member(conn, caller, id, UNKNOWN_ORGANISATION).map(|_| id);
+    }
+    if let Some(current) = accounts::own(conn, caller)?.current_org
+        && access::membership(conn, current, caller.user)?.is_some()
+    {
+        return Ok(current);
+    }
+    let first = list_own(conn, caller, Page { offset: 0, size: 1 })?.pop();
+    first.map(|own| own.id).ok_or(UNKNOWN_ORGANISATION)
+}
+
 /// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
     let sql = format!(
