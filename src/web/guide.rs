@@ -40,6 +40,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "errors": "docs/errors.md",
     "tokens": "docs/tokens.md",
     "webhooks": "docs/webhooks.md",
+    "assistants": "docs/assistants.md",
     "operating": "docs/operating.md",
     "moving": "docs/moving.md",
     "settings": "docs/settings.md",

@@ -7,21 +7,23 @@ import test from 'node:test'
 import { blocks, filled, reader, section } from './lib/document.mjs'
 import { binary, person, scratch, start, until } from './lib/server.mjs'
 
-test('the first message and the webhooks after it work as written', { timeout: 60_000 }, async t => {
+test('the first message, the webhooks after it and a call of a tool work as written', { timeout: 60_000 }, async t => {
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
   const sections = [
     ['README.md', 'The first message'],
     ['docs/webhooks.md', 'Post from a program'],
     ['docs/webhooks.md', 'Receive what is posted'],
     ['docs/tokens.md', 'Make a token'],
+    ['docs/assistants.md', 'Try it'],
   ]
   const tour = sections.flatMap(([document, heading]) => blocks(section(document, heading))).filter(block => block.includes('curl '))
-  assert.equal(tour.length, 4)
+  assert.equal(tour.length, 5)
   const script = filled(tour.join(''))
     .replaceAll('http://127.0.0.1:8080', server.url)
     .replaceAll(/^cargo run .*$/gm, '')
   assert.ok(!script.includes('=...'), script)
-  const expected = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"', '"content":"Build 7 passed"']
+  const expected = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"', '"content":"Build 7 passed"',
+    '"isError":false']
   const printed = execFileSync('bash', ['-c', `set -eu\n${reader}${script}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   for (const words of expected) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
 })
