@@ -250,21 +250,32 @@ impl Grant {
     }
 
     /// Checks that a token may be used for the operation, which is its method and the template of its path below `/api/v1`, as the router
-    /// writes it. 403
-    /// if it lacks the scope, if the operation needs a session, and if it isn't of one channel and the token is for some.
+    /// writes it. 403 if no scope opens the operation; otherwise as [`Grant::require_scope`].
     pub fn require(self, method: &str, template: &str) -> Result<()> {
-        let Grant::Token { scopes, is_limited } = self else { return Ok(()) };
+        if self == Grant::Session || template == ASSISTANTS {
+            return Ok(());
+        }
         let found = SCOPES.get(&format!("{method} {template}"));
         let needed = found.ok_or(Error::Forbidden(Code::SessionRequired, "A token can't be used for this: log in"))?;
-        if !scopes.include(needed.scope) {
-            return Err(Error::Forbidden(Code::ScopeMissing, needed.scope.lacking()));
+        self.require_scope(needed.scope, needed.is_narrow)
+    }
+
+    /// Checks that a token has the scope: 403 if not, and if it is for some channels and what it is used for is not of one channel
+    /// (`is_narrow`).
+    pub fn require_scope(self, scope: Scope, is_narrow: bool) -> Result<()> {
+        let Grant::Token { scopes, is_limited } = self else { return Ok(()) };
+        if !scopes.include(scope) {
+            return Err(Error::Forbidden(Code::ScopeMissing, scope.lacking()));
         }
-        if is_limited && !needed.is_narrow {
+        if is_limited && !is_narrow {
             return Err(Error::Forbidden(Code::TokenLimited, "The token is for some channels only"));
         }
         Ok(())
     }
 }
+
+/// The endpoint of assistants, which checks the scope of each of its tools by itself.
+const ASSISTANTS: &str = "/mcp";
 
 struct Needed {
     scope: Scope,

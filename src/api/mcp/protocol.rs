@@ -39,7 +39,10 @@ pub async fn answer(app: &App, caller: Caller, method: &str, params: Value) -> R
     match method {
         "initialize" => Ok(initialize(&params)?),
         "ping" => Ok(json!({})),
-        "tools/list" => Ok(json!({ "tools": tools::TOOLS.iter().map(tools::Tool::describe).collect::<Vec<_>>() })),
+        "tools/list" => {
+            let open = tools::TOOLS.iter().filter(|tool| tool.require(caller).is_ok());
+            Ok(json!({ "tools": open.map(tools::Tool::describe).collect::<Vec<_>>() }))
+        }
         "tools/call" => call(app, caller, params).await,
         _ => Err(Fault::unknown_method(method).into()),
     }
@@ -67,7 +70,11 @@ async fn call(app: &App, caller: Caller, params: Value) -> Result<Value, Stop> {
     let Call { name, arguments } = serde_json::from_value(params).map_err(|err| Fault::invalid_params(err.to_string()))?;
     let tool = tools::TOOLS.iter().find(|tool| tool.name == name);
     let tool = tool.ok_or_else(|| Fault::invalid_params(format!("there is no tool {name:?}")))?;
-    let (text, is_error) = match (tool.call)(app, caller, arguments.unwrap_or_default()).await {
+    let called = match tool.require(caller) {
+        Ok(()) => (tool.call)(app, caller, arguments.unwrap_or_default()).await,
+        Err(closed) => Err(closed),
+    };
+    let (text, is_error) = match called {
         Ok(text) => (text, false),
         Err(failure) if failure.status() == 500 => return Err(Stop::Failure(failure)),
         Err(refusal) => (format!("{refusal}. {}", advice(refusal.code())), true),
@@ -82,7 +89,9 @@ fn advice(code: Code) -> &'static str {
         Code::ChannelNotFound | Code::ChannelHidden => "list_channels names the channels of the user",
         Code::MessageNotFound | Code::ThreadNotFound => "Take the id from what another tool has answered",
         Code::NotInChannel => "The user has to join it first",
-        Code::PermissionDenied | Code::ChannelArchived => "Tell the user, and don't try again",
+        Code::PermissionDenied | Code::ChannelArchived | Code::ScopeMissing | Code::TokenLimited => {
+            "Tell the user, and don't try again"
+        }
         Code::RateLimited | Code::Overloaded | Code::DiskFull => "Wait before you try again",
         Code::TooSlow => "Ask for less: a rarer word, or a shorter time",
         Code::OutcomeUnknown => "Read the channel before you post again",

@@ -4,7 +4,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{arguments, read, write};
-use crate::{domain::access::Caller, error::Result, state::App};
+use crate::{
+    domain::{access::Caller, scopes::Scope},
+    error::Result,
+    state::App,
+};
 
 /// What a tool does for its caller.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,7 +26,9 @@ pub struct Tool {
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
-    pub access: Access,
+    access: Access,
+    /// Whether it shows and changes one channel only, so that a token for some channels may be used for it.
+    is_narrow: bool,
     /// Whether a repeated call changes nothing more.
     is_repeatable: bool,
     schema: fn() -> Value,
@@ -40,6 +46,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Lists the channels and direct messages that the user is in, in one organisation, with their topics and the \
             numbers of unread messages and mentions; and the user's organisations. Call it first to learn ids.",
         access: Access::Read,
+        is_narrow: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ListChannels>,
         call: |app, caller, arguments| Box::pin(read::list_channels(app, caller, arguments)),
@@ -50,6 +57,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Lists threads by their first messages, each with its numbers of replies and of unread replies: of a channel, \
             the newest first, or those that the user takes part in, the latest active first.",
         access: Access::Read,
+        is_narrow: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ListThreads>,
         call: |app, caller, arguments| Box::pin(read::list_threads(app, caller, arguments)),
@@ -60,6 +68,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Reads messages of a channel, the oldest first: the newest ones, those before or after a message, or those \
             around it. Replies are not among them: read_thread reads those of a message with replies. Marks nothing as read.",
         access: Access::Read,
+        is_narrow: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ReadMessages>,
         call: |app, caller, arguments| Box::pin(read::read_messages(app, caller, arguments)),
@@ -70,6 +79,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Reads a thread: its first message, and its replies, the oldest first. The newest replies, or those before or \
             after one. Marks nothing as read.",
         access: Access::Read,
+        is_narrow: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ReadThread>,
         call: |app, caller, arguments| Box::pin(read::read_thread(app, caller, arguments)),
@@ -80,6 +90,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Finds messages and replies in the user's channels of one organisation that contain all words of a query, the \
             newest first. What was written in the last seconds may be missing.",
         access: Access::Read,
+        is_narrow: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::SearchMessages>,
         call: |app, caller, arguments| Box::pin(read::search_messages(app, caller, arguments)),
@@ -90,6 +101,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Posts a new message in a channel or direct message, under the user's name. Everybody there sees it at once, \
             so post only what the user has asked for.",
         access: Access::Post,
+        is_narrow: true,
         is_repeatable: false,
         schema: arguments::schema::<arguments::PostMessage>,
         call: |app, caller, arguments| Box::pin(write::post_message(app, caller, arguments)),
@@ -100,6 +112,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Replies to a message in its thread, under the user's name. Everybody in the channel can see it at once, so \
             post only what the user has asked for.",
         access: Access::Post,
+        is_narrow: true,
         is_repeatable: false,
         schema: arguments::schema::<arguments::Reply>,
         call: |app, caller, arguments| Box::pin(write::reply(app, caller, arguments)),
@@ -109,6 +122,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "React to a message",
         description: "Adds an emoji to a message, under the user's name. The same emoji again changes nothing.",
         access: Access::Post,
+        is_narrow: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::React>,
         call: |app, caller, arguments| Box::pin(write::react(app, caller, arguments)),
@@ -116,6 +130,15 @@ pub static TOOLS: [Tool; 8] = [
 ];
 
 impl Tool {
+    /// Checks that the caller's token opens the tool: 403 if not.
+    pub fn require(&self, caller: Caller) -> Result<()> {
+        let scope = match self.access {
+            Access::Read => Scope::Read,
+            Access::Post => Scope::Post,
+        };
+        caller.grant.require_scope(scope, self.is_narrow)
+    }
+
     /// The tool in `tools/list`. No tool takes anything away, and none reaches beyond this server.
     pub fn describe(&self) -> Value {
         let reads = self.access == Access::Read;

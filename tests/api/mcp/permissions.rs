@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{done, each, refusal};
+use super::{done, each, refusal, result};
 use crate::{
     harness::{Client, Server, text},
     messages::search::indexed,
@@ -113,4 +113,31 @@ async fn an_archived_channel_is_read_by_its_id_and_takes_nothing() {
         assert_eq!(refusal, "The channel is archived. Tell the user, and don't try again", "{tool}");
     }
     assert_eq!(text(&done(&ada, "read_thread", json!({ "thread": message })).await["channel"]["name"]), "news");
+}
+
+#[tokio::test]
+async fn a_token_opens_the_tools_of_its_scopes_and_channels() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let (here, there) = (ada.channel(&organisation, "here", &[]).await, ada.channel(&organisation, "there", &[]).await);
+    let tools = async |program: &Client| {
+        let listed = result(program, "tools/list", json!({})).await;
+        listed["tools"].as_array().unwrap().iter().map(|tool| text(&tool["name"])).collect::<Vec<_>>().join(" ")
+    };
+    let reader = ada.program(json!({ "name": "reader", "scopes": ["read"] })).await;
+    assert_eq!(tools(&reader).await, "list_channels list_threads read_messages read_thread search_messages");
+    let refused = refusal(&reader, "post_message", json!({ "channel": here, "text": "hello" })).await;
+    assert_eq!(refused, "The token lacks the scope post. Tell the user, and don't try again");
+    let bot = ada.program(json!({ "name": "bot", "scopes": ["read", "post"], "channels": [here] })).await;
+    assert_eq!(tools(&bot).await, "read_messages read_thread post_message reply react");
+    done(&bot, "post_message", json!({ "channel": here, "text": "hello" })).await;
+    done(&bot, "read_messages", json!({ "channel": "here", "organisation": organisation })).await;
+    for named in [&there, "there", "nowhere"] {
+        let refused =
+            refusal(&bot, "post_message", json!({ "channel": named, "organisation": organisation, "text": "hello" })).await;
+        assert!(refused.starts_with("Channel not found"), "{refused}");
+    }
+    refusal(&bot, "search_messages", json!({ "query": "hello", "organisation": organisation })).await;
+    let builder = ada.program(json!({ "name": "builder", "scopes": ["webhooks"] })).await;
+    assert_eq!(tools(&builder).await, "");
 }
