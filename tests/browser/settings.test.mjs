@@ -5,7 +5,7 @@ import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, launch, picture, sees, theme } from './lib/browser.mjs'
 import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
-const OWN = ['profile', 'appearance', 'password', 'sessions', 'organisations']
+const OWN = ['profile', 'appearance', 'password', 'sessions', 'programs', 'organisations']
 const NEW_PASSWORD = 'louder harbour at noon'
 const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'webhooks']
 
@@ -152,6 +152,28 @@ for (const kind of BROWSERS) {
       await page.waitForFunction(count => document.querySelectorAll('.item').length === count, { polling: 50 }, before - 1)
       await assert.rejects(other.call('GET', '/profile'), /401/)
       assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus is not lost')
+    })
+
+    await t.test('a program gets a token that is shown once, and acts by it until it is ended', async () => {
+      await page.goto(`${server.url}/settings/programs`)
+      await sees(page, 'No program acts as you.')
+      await fill(page, 'Program', 'Tide gauge')
+      await page.click('.settings-more summary')
+      await (await page.waitForSelector(`input[value="${harbour.general.id}"]`)).click()
+      await press(page, 'Make the token')
+      const token = await page.waitForFunction(() => document.querySelector('.copyable input')?.value, { polling: 50 }).then(found => found.jsonValue())
+      await sees(page, 'one channel only')
+      if (kind === 'chrome') await picture(page, 'settings-programs-made')
+      const says = content => server.call('POST', `/channels/${harbour.general.id}/messages`, { bearer: token, body: { content } })
+      assert.equal((await says('Low water at six')).data.user_id, ada.id)
+      await page.reload()
+      await sees(page, 'Tide gauge')
+      assert.ok(!await page.evaluate(token => document.documentElement.outerHTML.includes(token), token))
+      await press(page, 'End')
+      await (await page.waitForSelector('dialog .danger')).click()
+      await sees(page, 'Token ended.')
+      await sees(page, 'No program acts as you.')
+      await assert.rejects(says('High water at noon'), /401/)
     })
 
     await t.test('a wrong password is refused, a right one ends other sessions only', async () => {
@@ -362,6 +384,7 @@ for (const kind of BROWSERS) {
     await ada.call('POST', `/organisations/${harbour.id}/join-links`, { uses: 5 })
     const hook = await ada.call('POST', `/webhooks/${harbour.general.id}`, { webhook_name: 'mirror', webhook_url: receiver.url })
     await ada.call('POST', `/webhooks/${harbour.general.id}/${hook.id}/test`)
+    await ada.call('POST', `/users/${ada.id}/tokens`, { name: 'Tide gauge', scopes: ['read', 'post'], expires_at: '2035-01-01T00:00:00Z' })
     const deep = [`webhooks/${harbour.general.id}`, `webhooks/${harbour.general.id}/${hook.id}`]
     const parts = [...OWN.map(part => [`${server.url}/settings/${part}`, part]),
       ...[...SHARED, ...deep].map(part => [`${base}/${part}`, part])]

@@ -21,6 +21,9 @@ export const OPERATIONS = /** @type {const} */ ({
   updateProfile: ['PATCH', '/profile'],
   listSessions: ['GET', '/users/{user_id}/sessions'],
   revokeSession: ['PUT', '/users/revoke-session'],
+  listTokens: ['GET', '/users/{user_id}/tokens'],
+  createToken: ['POST', '/users/{user_id}/tokens'],
+  revokeToken: ['DELETE', '/users/{user_id}/tokens/{token_id}'],
   switchOrganisation: ['PUT', '/users/switch-org'],
   // Organisations
   createOrganisation: ['POST', '/organisations'],

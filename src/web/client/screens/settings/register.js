@@ -9,6 +9,7 @@ import { members } from './members.js'
 import { organisations } from './organisations.js'
 import { password } from './password.js'
 import { profile } from './profile.js'
+import { programs } from './programs.js'
 import { isOwner, may } from './rights.js'
 import { roles } from './roles.js'
 import { sessions } from './sessions.js'
@@ -22,6 +23,7 @@ export const OWN = [
   { name: 'appearance', icon: 'eye', title: () => t('settings.appearance'), open: appearance },
   { name: 'password', icon: 'lock', title: () => t('settings.password'), open: password },
   { name: 'sessions', icon: 'key', title: () => t('settings.sessions'), open: sessions },
+  { name: 'programs', icon: 'terminal', title: () => t('settings.programs'), open: programs },
   { name: 'organisations', icon: 'globe', title: () => t('settings.organisations'), open: organisations },
 ]
 

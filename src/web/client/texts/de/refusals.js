@@ -57,6 +57,7 @@ export default {
 
   user_not_found: 'Diese Person gibt es nicht mehr.',
   session_not_found: 'Diese Sitzung ist schon beendet.',
+  token_not_found: 'Dieses Token ist schon beendet.',
   organisation_not_found: 'Diese Organisation gibt es nicht, oder du gehörst nicht dazu.',
   member_not_found: 'Diese Person ist kein Mitglied mehr.',
   role_not_found: 'Diese Rolle gibt es nicht mehr.',
@@ -75,6 +76,9 @@ export default {
   category_not_found: 'Diese Kategorie gibt es nicht mehr.',
 
   permission_denied: 'Deine Rolle erlaubt das nicht.',
+  scope_missing: 'Dieses Token darf dafür nicht benutzt werden.',
+  session_required: 'Das kann nur eine Person tun, die angemeldet ist.',
+  token_limited: 'Dieses Token gilt nur für manche Kanäle.',
   rights_exceeded: 'Diese Rolle hat Rechte, die du nicht vergeben kannst. Wähle eine mit weniger Rechten.',
   not_a_member: 'Diese Organisation gibt es nicht, oder du gehörst nicht dazu.',
   not_in_channel: 'Du bist nicht in diesem Kanal. Tritt ihm zuerst bei.',

@@ -57,6 +57,7 @@ export default {
 
   user_not_found: 'This person isn’t there any more.',
   session_not_found: 'This session has already ended.',
+  token_not_found: 'That token has ended already.',
   organisation_not_found: 'There is no such organisation, or you aren’t in it.',
   member_not_found: 'This person isn’t a member any more.',
   role_not_found: 'This role isn’t there any more.',
@@ -75,6 +76,9 @@ export default {
   category_not_found: 'This category isn’t there any more.',
 
   permission_denied: 'Your role doesn’t allow this.',
+  scope_missing: 'This token may not be used for that.',
+  session_required: 'This can be done only by a person who has signed in.',
+  token_limited: 'This token is for some channels only.',
   rights_exceeded: 'This role has rights that you can’t give away. Choose one with fewer rights.',
   not_a_member: 'There is no such organisation, or you aren’t in it.',
   not_in_channel: 'You aren’t in this channel. Join it first.',

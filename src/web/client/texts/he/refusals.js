@@ -56,6 +56,7 @@ export default {
 
   user_not_found: 'האדם הזה כבר לא נמצא כאן.',
   session_not_found: 'החיבור הזה כבר הסתיים.',
+  token_not_found: 'האסימון הזה כבר הסתיים.',
   organisation_not_found: 'אין ארגון כזה, או שאינכם חברים בו.',
   member_not_found: 'האדם הזה כבר לא חבר בארגון.',
   role_not_found: 'התפקיד הזה כבר לא קיים.',
@@ -74,6 +75,9 @@ export default {
   category_not_found: 'הקטגוריה הזאת כבר לא קיימת.',
 
   permission_denied: 'התפקיד שלכם לא מאפשר את זה.',
+  scope_missing: 'אי אפשר להשתמש באסימון הזה לכך.',
+  session_required: 'רק אדם שנכנס לחשבון יכול לעשות זאת.',
+  token_limited: 'האסימון הזה מיועד לחלק מהערוצים בלבד.',
   rights_exceeded: 'לתפקיד הזה יש הרשאות שאינכם יכולים לתת. בחרו תפקיד עם פחות הרשאות.',
   not_a_member: 'אין ארגון כזה, או שאינכם חברים בו.',
   not_in_channel: 'אינכם בערוץ הזה. הצטרפו אליו קודם.',
