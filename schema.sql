@@ -82,6 +82,7 @@ create table sessions (
     is_limited         integer not null default 0 check (is_limited in (0, 1)) -- to its rows of `token_channels`
 ) strict, without rowid;
 create unique index sessions_by_token on sessions (token_hash) where token_hash is not null;
+create index sessions_of_tokens on sessions (user_id, created_at) where token_hash is not null;
 create index sessions_by_user on sessions (user_id);
 create index sessions_open on sessions (user_id) where ended_at is null;
 create index sessions_by_end on sessions (expires_at);

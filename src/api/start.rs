@@ -61,7 +61,7 @@ impl Api {
             let start = start::read(conn, caller, slug.as_deref())?;
             let streams = streams::own(conn, caller.user)?;
             let channel = match channel {
-                Some(name) => streams::audible(conn, caller.user, &name)?.map(|_| name),
+                Some(name) => streams::open_to(conn, caller, &name)?.map(|_| name),
                 None => None,
             };
             Ok((start, streams, channel))

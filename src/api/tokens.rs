@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     db::View,
-    domain::{access::Caller, organisations, streams},
+    domain::{access::Caller, accounts::sessions, organisations, scopes::Grant, streams},
     error::{Code, Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
@@ -127,8 +127,8 @@ pub fn for_connection(app: &App, caller: Caller, own_streams: bool) -> Result<St
     } else {
         Vec::new()
     };
-    let (sub, sid) = (caller.user, Some(caller.session));
-    app.site.keys().push.sign(&PushClaims { sub, exp: expiry(app), sid, own_streams, channels, channel: None })
+    let (sub, sid, exp) = (caller.user, Some(caller.session), expiry(app, caller)?);
+    app.site.keys().push.sign(&PushClaims { sub, exp, sid, own_streams, channels, channel: None })
 }
 
 /// Signs tokens for the streams that the caller may hear. A list is not refused for one stream, so that a right that was lost a
@@ -170,12 +170,19 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
 /// A subscription token for a stream that the caller may hear.
 pub fn for_stream(app: &App, caller: Caller, name: String) -> Result<StreamToken> {
     let channel = Some(name.clone());
-    let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, own_streams: false, channels: Vec::new(), channel };
+    let claims =
+        PushClaims { sub: caller.user, exp: expiry(app, caller)?, sid: None, own_streams: false, channels: Vec::new(), channel };
     Ok(StreamToken { channel: name, token: app.site.keys().push.sign(&claims)? })
 }
 
-fn expiry(app: &App) -> i64 {
-    (app.clock.now() + app.site.push_token_lifetime).unix_seconds()
+/// When a new token expires, in Unix seconds: no later than the program's own token that asks for it.
+fn expiry(app: &App, caller: Caller) -> Result<i64> {
+    let usual = app.clock.now() + app.site.push_token_lifetime;
+    let end = match caller.grant {
+        Grant::Session => usual,
+        Grant::Token { .. } => app.db.read(|conn| sessions::expiry(conn, caller))?.min(usual),
+    };
+    Ok(end.unix_seconds())
 }
 
 #[derive(Object, Serialize)]

@@ -11,7 +11,10 @@ use uuid::Uuid;
 
 use crate::{
     db::{Columns, text_enum},
-    domain::{rights::Rights, scopes::Grant},
+    domain::{
+        rights::Rights,
+        scopes::{Grant, Scope},
+    },
     error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, SessionId, UserId},
 };
@@ -129,6 +132,7 @@ pub struct ChannelAccess {
     /// The caller's name in the channel; none if the caller is not in it.
     pub username: Option<String>,
     pub user: UserId,
+    grant: Grant,
     owner: UserId,
     is_dm: bool,
     is_archived: bool,
@@ -157,9 +161,10 @@ impl ChannelAccess {
         if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(LACKING) }
     }
 
-    /// Whether the caller owns the channel or holds `manage:webhooks`.
+    /// Whether the caller owns the channel or holds `manage:webhooks`, and has no token without that scope: whoever does so sees
+    /// secret addresses, with which one posts without a token.
     pub fn manages_webhooks(&self) -> bool {
-        self.manages(Rights::MANAGE_WEBHOOKS)
+        self.manages(Rights::MANAGE_WEBHOOKS) && self.grant.require_scope(Scope::Webhooks, true).is_ok()
     }
 
     /// Whether the caller holds the right or owns the channel. Ownership outlives a demotion, so an owner also needs
@@ -189,6 +194,7 @@ impl ChannelAccess {
             membership: Membership { rights: columns.take()? },
             username: columns.take()?,
             user: caller.user,
+            grant: caller.grant,
         })
     }
 }

@@ -40,8 +40,12 @@ impl Scope {
             Scope::Read => "Reads what the user can read, listens to live push, and marks as read.",
             Scope::Post => "Posts, replies, edits, deletes, reacts and pins, and opens direct messages.",
             Scope::Channels => "Makes, changes and ends channels, and decides who is in them.",
-            Scope::Members => "Invites, changes and removes members, and manages roles and the organisation's details.",
-            Scope::Webhooks => "Manages the webhooks of channels.",
+            Scope::Members => {
+                "Invites, changes and removes members, and manages roles and the organisation's details. Invitations and join links outlive the token."
+            }
+            Scope::Webhooks => {
+                "Manages the webhooks of channels, and so reads and posts there by a webhook, also after the token's end."
+            }
             Scope::Content => "Publishes blogs, their categories and testimonials.",
         }
     }
@@ -202,7 +206,7 @@ pub fn is_narrow(operation: &str) -> bool {
     operation.contains("/{channel_id}") || NARROW.contains(&operation)
 }
 
-/// A set of scopes; the bits are those of `tokens.scopes`.
+/// A set of scopes; the bits are those of `sessions.scopes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes(i64);
 

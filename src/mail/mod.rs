@@ -184,7 +184,7 @@ fn span(time: Duration) -> String {
 
 /// A notice after the password was changed in any way.
 pub fn password_changed(to: &str) -> Mail {
-    let text = "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once.";
+    let text = "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once: that ends all tokens of programs, too.";
     mail(MailKind::Notice, to, "Your password was changed", text)
 }
 

@@ -227,6 +227,18 @@ impl Named<'_> {
         );
         copies.make("webhook_history", "true", &times(299), &[ID, ("response", &long)]);
         copies.make("sessions", &format!("o.user_id = {ada}"), &times(1100), &[ID, ("notification_hash", "randomblob(32)")]);
+        copies.make(
+            "sessions",
+            &format!("o.id = (select min(id) from sessions where user_id = {ada})"),
+            &times(1100),
+            &[
+                ID,
+                ("notification_hash", "randomblob(32)"),
+                ("token_hash", "randomblob(32)"),
+                ("token_name", "printf('%.80c', 'x')"),
+                ("scopes", "63"),
+            ],
+        );
         copies.make("blog_categories", "true", &times(1500), &[ID, ("name", "'Category ' || s.n")]);
         copies.make("blogs", "true", &times(100), &[ID]);
         copies.make("blogs", "true", &times(5), &[ID, ("content", "replace(hex(zeroblob(100000)), '0', '\u{1d11e}')")]);
@@ -261,7 +273,14 @@ impl Named<'_> {
                 format!("/users/{}/sessions", ada.user_id),
                 "/data",
                 "id",
-                of(&format!("sessions where user_id = {user}")),
+                of(&format!("sessions where user_id = {user} and token_hash is null")),
+            ),
+            case(
+                "GET /users/{user_id}/tokens",
+                format!("/users/{}/tokens", ada.user_id),
+                "/data",
+                "id",
+                of(&format!("sessions where user_id = {user} and token_hash is not null")),
             ),
             case("GET /channels", "/channels".into(), "/channels", "id", own(live)),
             case(

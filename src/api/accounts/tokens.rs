@@ -82,7 +82,7 @@ impl Api {
 
 #[derive(Object)]
 struct NewApiToken {
-    /// The program that it is for. Only its user sees the name.
+    /// The program that it is for. Its user and superadmins of the server see the name.
     name: Text<TokenName>,
     /// `read`: read, listen and mark as read. `post`: post, reply, edit, delete, react, pin. `channels`: make, change and end
     /// channels. `members`: invite, change and remove members, roles and details. `webhooks`: manage webhooks. `content`: publish

@@ -152,7 +152,11 @@ pub fn channel(conn: &View, caller: Caller, named: &str, organisation: Option<&s
         Ok(id) => lists::get(conn, caller, ChannelId(id), lists::Users::None)?,
         Err(_) => {
             let organisation = organisations::chosen(conn, caller, organisation)?;
-            lists::by_name(conn, caller, named.trim_start_matches('#'), Some(organisation), lists::Users::None)?
+            let by_name = |name| lists::by_name(conn, caller, name, Some(organisation), lists::Users::None);
+            match (by_name(named), named.strip_prefix('#')) {
+                (Err(Error::NotFound(_)), Some(name)) => by_name(name)?,
+                (found, _) => found?,
+            }
         }
     };
     Ok(found.channel)

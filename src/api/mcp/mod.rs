@@ -94,7 +94,17 @@ async fn batch(app: &App, caller: Caller, messages: Vec<Value>) -> poem::Result<
             Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                 replies.push(rpc::reply(id, Err(Fault::invalid_request("initialize stands in no batch"))));
             }
-            Ok(Message::Request { id, method, params }) => replies.push(reply(app, caller, id, &method, params).await?),
+            Ok(Message::Request { id, method, params }) => {
+                // The answers of the others are not lost with it: a client would post again.
+                let answered = match reply(app, caller, id.clone(), &method, params).await {
+                    Ok(answered) => answered,
+                    Err(failure) => {
+                        tracing::error!(err = failure.detail(), method, "a message of a batch failed");
+                        rpc::reply(id, Err(Fault::internal()))
+                    }
+                };
+                replies.push(answered);
+            }
             Ok(Message::Notice) => {}
             Err((id, fault)) => replies.push(rpc::reply(id, Err(fault))),
         }

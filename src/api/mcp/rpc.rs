@@ -36,6 +36,10 @@ impl Fault {
         Fault { code: -32601, message: format!("there is no method {method:?}") }
     }
 
+    pub fn internal() -> Fault {
+        Fault { code: -32603, message: "the server failed".into() }
+    }
+
     pub fn invalid_params(message: impl Into<String>) -> Fault {
         Fault { code: -32602, message: message.into() }
     }

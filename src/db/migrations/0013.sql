@@ -5,6 +5,7 @@ alter table sessions add column token_name text not null default '';
 alter table sessions add column scopes integer;
 alter table sessions add column is_limited integer not null default 0 check (is_limited in (0, 1));
 create unique index sessions_by_token on sessions (token_hash) where token_hash is not null;
+create index sessions_of_tokens on sessions (user_id, created_at) where token_hash is not null;
 
 create table token_channels (
     session_id blob not null references sessions (id) on delete cascade,

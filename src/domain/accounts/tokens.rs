@@ -57,6 +57,10 @@ impl New {
         for scope in &self.scopes {
             ScopeName::check(scope, "scopes: each").map_err(|refusal| refusal.at("scopes"))?;
         }
+        if self.scopes.len() > Scope::ALL.len() {
+            let most = Scope::ALL.len();
+            return Err(Code::TooManyItems.says(format!("scopes has at most {most} scopes")).at("scopes").past(most));
+        }
         let channels = self.channels.as_ref().map_or(1, Vec::len);
         if channels == 0 {
             return Err(Code::Empty.says("channels: name at least one, or omit the field for all").at("channels"));
@@ -88,7 +92,7 @@ pub struct Token {
 }
 
 /// Makes a token for the caller, and returns it with its text, which is never shown again. A mail tells the caller. 404 for
-/// another user, and for a channel that the caller doesn't see; 403 for one that the caller isn't in; 422 for a bad name or end,
+/// another user, and for a channel that the caller doesn't see; 403 for one that the caller isn't in and for a disabled account; 422 for a bad name or end,
 /// no scope, and beyond the most tokens of a user.
 pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
     if user != caller.user {
@@ -99,6 +103,8 @@ pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Tok
     for channel in new.channels.iter().flatten() {
         access::is_in_channel(tx, caller, *channel, UNKNOWN_CHANNEL)?;
     }
+    let account = accounts::get(tx, user)?;
+    sessions::require_active(&account)?;
     let held: u32 = tx
         .prepare_cached(
             "select count(*) from sessions where user_id = ?1 and token_hash is not null
@@ -130,7 +136,6 @@ pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Tok
         limit.execute((id, channel))?;
     }
     drop(limit);
-    let account = accounts::get(tx, user)?;
     mail_queue::add(tx, mail::token_made(&account.email))?;
     let made = select(tx, "id = ?1", [id])?.pop().ok_or_else(|| Error::internal("the token was just made"))?;
     Ok((made, token))

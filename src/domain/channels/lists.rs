@@ -110,12 +110,12 @@ pub fn by_name(
 ) -> Result<Described> {
     Name::check(name, "channel_name").map_err(Error::BadRequest)?;
     let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
-        and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
-    let found = record::select(conn, caller, rule, (caller.user, name, organisation))?.pop().ok_or(access::UNKNOWN_CHANNEL)?;
-    if !access::is_open(conn, caller, found.channel.id)? {
-        return Err(access::UNKNOWN_CHANNEL);
-    }
-    one(conn, found, users)
+        and c.archived_at is null and c.is_dm = 0
+        and (?4 is null or exists (select 1 from token_channels t where t.session_id = ?4 and t.channel_id = c.id))
+        order by c.name <> ?2, c.created_at, c.id limit 1";
+    let limit = caller.grant.is_limited().then_some(caller.session);
+    let found = record::select(conn, caller, rule, (caller.user, name, organisation, limit))?.pop();
+    one(conn, found.ok_or(access::UNKNOWN_CHANNEL)?, users)
 }
 
 /// A page of the organisation's channels that the caller is in; the SQL in `rule` filters and orders them. 404 for outsiders.

@@ -108,7 +108,8 @@ fn accept(
         let caller = sessions::find(conn, connection.session, conn.now())?.filter(|caller| caller.user == connection.user);
         let (mut results, mut budget) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
-            if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
+            let stream = caller.map_or(Ok(None), |caller| streams::open_to(conn, caller, &request.channel))?;
+            if let Some(stream) = stream {
                 let result = subscribing::position(conn, connection.user, stream, request, (&push.recent, &mut budget))?;
                 results.insert(request.channel.clone(), result);
             }

@@ -107,8 +107,8 @@ fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, 
     })?;
     // One transaction reads one state. Later events come through the hub, which already buffers them.
     let checked = push.db.read(|conn| {
-        let session = sessions::find(conn, connection.session, conn.now())?;
-        let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
+        let caller = sessions::find(conn, connection.session, conn.now())?;
+        let stream = caller.map_or(Ok(None), |caller| streams::open_to(conn, caller, channel))?;
         let mut budget = recovery::BYTES;
         let result =
             stream.map(|stream| position(conn, connection.user, stream, request, (&push.recent, &mut budget))).transpose()?;

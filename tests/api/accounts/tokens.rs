@@ -188,3 +188,31 @@ async fn tokens_are_made_within_their_bounds() {
     make(&ada, json!({ "name": "x", "scopes": ["read"] })).await.expect(201);
     assert_eq!(make(&ada, json!({ "name": "x", "scopes": ["read"] })).await.expect(422)["code"], "limit_reached");
 }
+
+/// Whoever knows the address of a feed posts without a token.
+#[tokio::test]
+async fn a_token_without_the_scope_of_webhooks_sees_no_secret_address() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let news = ada.channel(&organisation, "news", &[]).await;
+    ada.hook(&news, "").await;
+    let shown = async |scopes: &[&str]| {
+        let program = ada.program(json!({ "name": "x", "scopes": scopes })).await;
+        text(&program.get(&format!("/channels/{news}")).await.expect(200)["data"]["webhook_url"])
+    };
+    assert_eq!(shown(&["read"]).await, "");
+    assert!(shown(&["read", "webhooks"]).await.contains("/webhooks/feed/"));
+}
+
+/// A token of the user's own session opens no channel to a socket of a limited token.
+#[tokio::test]
+async fn a_socket_of_a_limited_token_hears_no_other_channel_whoever_asked_for_the_subscription() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let (here, there) = (ada.channel(&organisation, "here", &[]).await, ada.channel(&organisation, "there", &[]).await);
+    let program = ada.program(json!({ "name": "x", "scopes": ["read"], "channels": [here] })).await;
+    let mut socket = Socket::listening(&program, &[&here]).await;
+    let token = ada.post("/token/subscription", json!({ "channel": there })).await.expect(200)["data"]["token"].take();
+    let refused = socket.command("subscribe", json!({ "channel": there, "token": token })).await;
+    assert_eq!(refused["error"]["code"], 103, "{refused}");
+}

@@ -51,9 +51,9 @@ async fn a_batch_has_1_to_20_messages() {
     }
 }
 
-/// A result would hide it from the log, which names what has failed by the status.
+/// Alone, it is a failed request, as in the API. In a batch, the answers of the others would be lost with it.
 #[tokio::test]
-async fn a_failure_of_the_server_fails_the_whole_request() {
+async fn a_failure_of_the_server_fails_its_request_and_no_other_of_a_batch() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -61,8 +61,9 @@ async fn a_failure_of_the_server_fails_the_whole_request() {
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
     database.execute_batch("drop table reaction_counts").unwrap();
     let read = request("tools/call", json!({ "name": "read_messages", "arguments": { "channel": "general" } }));
-    for body in [read.clone(), json!([request("ping", json!({})), read])] {
-        let failed = send(&ada, &body).await.refused(500, Code::InternalError);
-        assert!(!failed.to_string().contains("reaction_counts"), "{failed}");
-    }
+    let failed = send(&ada, &read).await.refused(500, Code::InternalError);
+    assert!(!failed.to_string().contains("reaction_counts"), "{failed}");
+    let answers = send(&ada, &json!([request("ping", json!({})), read])).await.expect(200);
+    assert_eq!((&answers[0]["result"], &answers[1]["error"]["code"]), (&json!({}), &json!(-32603)));
+    assert!(!answers.to_string().contains("reaction_counts"), "{answers}");
 }

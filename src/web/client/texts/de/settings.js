@@ -45,7 +45,7 @@ export default {
   enterHint: 'Auf einem Touchscreen beginnt Enter immer eine neue Zeile.',
 
   password: 'Passwort',
-  passwordIntro: 'Wenn du es änderst, enden alle deine anderen Sitzungen. Hier bleibst du angemeldet.',
+  passwordIntro: 'Wenn du es änderst, enden alle deine anderen Sitzungen. Hier bleibst du angemeldet. Programme behalten ihre Token: Beende, was du nicht kennst.',
   passwordOld: 'Bisheriges Passwort',
   passwordNew: 'Neues Passwort',
   passwordHint: { one: 'Mindestens {count} Zeichen.', other: 'Mindestens {count} Zeichen.' },

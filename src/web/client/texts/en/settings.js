@@ -45,7 +45,7 @@ export default {
   enterHint: 'On a touch screen, Enter always begins a new line.',
 
   password: 'Password',
-  passwordIntro: 'All your other sessions end when you change it. You stay signed in here.',
+  passwordIntro: 'All your other sessions end when you change it. You stay signed in here. Programs keep their tokens: end those that you don’t know.',
   passwordOld: 'Current password',
   passwordNew: 'New password',
   passwordHint: { one: 'At least {count} character.', other: 'At least {count} characters.' },
