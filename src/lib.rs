@@ -10,7 +10,7 @@
 //!                             |                        wiring's router -+-> state's session cache
 //!                             +-> mail, outgoing                        +-> wakeups -> jobs
 //!                                                                       +-> push::embedded::publisher -> hub
-//! used by many: state (what handlers hold), limits, net; leaves: id, time, clock, event, error, config, secret, site
+//! used by many: state (what handlers hold), limits, net; leaves: id, time, clock, event, error, config, secret, site, formats
 //! ```
 //!
 //! [`connections`] accepts clients' connections within bounds, with TLS or without, and hands their requests to [`api`].
@@ -35,8 +35,8 @@
 //! jobs: archive, db, domain, error, event, id, mail, push, secret, state, time
 //! state: archive, clock, db, domain, error, event, id, issuer, limits, mail, metrics, net, outgoing, push, secret, site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
-//! archive: db, domain, error, id, time
-//! domain: config, db, error, event, id, issuer, mail, outgoing, secret, site, time
+//! archive: db, domain, error, formats, id, time
+//! domain: config, db, error, event, formats, id, issuer, mail, outgoing, secret, site, time
 //! db: clock, error, event, id, limits, secret, site, time
 //! metrics: error, secret, time
 //! outgoing: error, net
@@ -49,6 +49,7 @@
 //! config: error, secret
 //! secret: error, id
 //! event: id
+//! formats: -
 //! error: -
 //! clock: time
 //! time: -
@@ -107,6 +108,7 @@ pub mod db;
 pub mod domain;
 pub mod error;
 pub mod event;
+pub mod formats;
 pub mod id;
 pub mod issuer;
 pub mod jobs;

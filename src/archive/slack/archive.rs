@@ -15,8 +15,8 @@ use zip::{read::Config, unstable::read::ZipIterable};
 
 use super::entry::Entry;
 use crate::{
-    domain::transfer::lists,
     error::{Error, Result},
+    formats::lists,
 };
 
 /// Entries of a zip, each of which takes 32 bytes in memory: 500 channels with messages on each day of five years.

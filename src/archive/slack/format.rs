@@ -6,7 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{domain::transfer::lists::list, time::Time};
+use crate::{
+    formats::{lists::list, slack::attachments::Attachment},
+    time::Time,
+};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -90,7 +93,7 @@ pub struct Message {
     pub reactions: Vec<Reaction>,
     #[serde(deserialize_with = "list::<_, _, 100>")]
     pub attachments: Vec<Attachment>,
-    /// Read by [`super::blocks`]: their forms are many.
+    /// Read by [`crate::formats::slack::blocks`]: their forms are many.
     pub blocks: Option<Box<RawValue>>,
     #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub files: Vec<File>,
@@ -116,22 +119,6 @@ pub struct Reaction {
     pub name: String,
     #[serde(deserialize_with = "list::<_, _, 200_000>")]
     pub users: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub struct Attachment {
-    /// The link that this is a preview of.
-    pub from_url: Option<String>,
-    pub pretext: Option<String>,
-    pub author_name: Option<String>,
-    pub title: Option<String>,
-    pub title_link: Option<String>,
-    pub text: Option<String>,
-    pub fields: Option<Box<RawValue>>,
-    pub blocks: Option<Box<RawValue>>,
-    pub footer: Option<String>,
-    pub fallback: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

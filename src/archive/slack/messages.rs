@@ -5,10 +5,8 @@ use std::{borrow::Cow, collections::HashMap};
 use serde_json::value::RawValue;
 
 use super::{
-    blocks,
     channels::ImportedChannel,
-    format::{Attachment, File, Message, seconds, time},
-    markup::{self, Mentioned, Names},
+    format::{File, Message, seconds, time},
     people::{People, line},
 };
 use crate::{
@@ -18,11 +16,17 @@ use crate::{
             mentions::{self, Mention, MentionKind},
             posting::Content,
         },
-        text::Ruled,
+        text::{self, Ruled},
         transfer::records::{self, Reaction, Record},
         webhooks::feeds::Username,
     },
     error::Result,
+    formats::slack::{
+        attachments::Attachment,
+        blocks,
+        markup::{self, Mentioned, Names},
+        said_once,
+    },
     id::{MessageId, OrganisationId, UserId},
     time::Time,
 };
@@ -144,7 +148,7 @@ impl Translator<'_, '_> {
     fn reactions(&mut self, from: &Message, at: Time) -> Result<Vec<Reaction>> {
         let mut reactions = Vec::new();
         for reaction in &from.reactions {
-            let emoji = markup::emoji(&reaction.name);
+            let emoji = emoji(&reaction.name);
             for user in &reaction.users {
                 if reactions.len() == REACTIONS_MAX {
                     self.leave_out(format!("reactions to one message past {REACTIONS_MAX}"));
@@ -192,20 +196,8 @@ impl Translator<'_, '_> {
     }
 
     fn attachment(&mut self, from: &Attachment) -> Vec<String> {
-        let fields = from.fields.as_deref().and_then(blocks::fields);
         let (blocks, _) = self.blocks(from.blocks.as_deref());
-        let text =
-            |part: &Option<String>| part.as_deref().map(|part| markup::convert(part, self).0).filter(|part| !part.is_empty());
-        let title = match (text(&from.title), &from.title_link) {
-            (Some(title), Some(link)) => Some(format!("{title} ({link})")),
-            (title, _) => title,
-        };
-        let (pretext, author) = (text(&from.pretext), text(&from.author_name));
-        let said = [title, text(&from.text), text(&fields), Some(blocks), text(&from.footer)];
-        let said: Vec<String> = said.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-        let is_said = pretext.is_some() || !said.is_empty();
-        let fallback = if is_said { None } else { text(&from.fallback) };
-        pretext.into_iter().chain(author).chain(fallback).chain(said).collect()
+        from.lines(blocks, self)
     }
 
     fn mentions(&self, channel: &ImportedChannel, mentioned: Vec<Mentioned>) -> Vec<Mention> {
@@ -248,43 +240,21 @@ fn named(file: &File) -> String {
     address.map_or(name.clone(), |address| format!("{name}: {address}"))
 }
 
-/// The text of a message and what its blocks say, once if one of them has all words of the other in their order: Slack writes
-/// the text from the blocks, programs write a summary of them.
-fn said_once(text: (String, Vec<Mentioned>), blocks: (String, Vec<Mentioned>)) -> (String, Vec<Mentioned>) {
-    if blocks.0.trim().is_empty() || !text.0.trim().is_empty() && says(&text.0, &blocks.0) {
-        return text;
-    }
-    if says(&blocks.0, &text.0) {
-        return blocks;
-    }
-    (format!("{}\n{}", text.0, blocks.0), [text.1, blocks.1].concat())
-}
-
-/// Whether a text has all words of another one in their order.
-fn says(text: &str, other: &str) -> bool {
-    let words = |text| str::split(text, |c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut left = words(text);
-    words(other).all(|word| left.any(|found| found == word))
+/// The emoji of a reaction's name; the name between colons for one that only the workspace has.
+fn emoji(name: &str) -> String {
+    let short: String = text::printable(name).chars().filter(|c| !c.is_whitespace()).take(62).collect();
+    markup::emoji(name).unwrap_or_else(|| format!(":{short}:"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::said_once;
+    use super::emoji;
 
     #[test]
-    fn what_text_and_blocks_both_say_is_said_once() {
-        for (text, blocks, said) in [
-            ("", "", ""),
-            ("hello", "", "hello"),
-            ("", "hello", "hello"),
-            ("", "\u{1f389}", "\u{1f389}"),
-            ("a *bold* word\n\u{2022} one", "a bold word\n\u{2022} one", "a *bold* word\n\u{2022} one"),
-            ("Build passed", "Build 7 passed\nin 3 minutes", "Build 7 passed\nin 3 minutes"),
-            ("A summary", "The whole", "A summary\nThe whole"),
-            ("one two", "two one", "one two\ntwo one"),
-        ] {
-            let (found, _) = said_once((text.into(), Vec::new()), (blocks.into(), Vec::new()));
-            assert_eq!(found, said, "{text:?} and {blocks:?}");
-        }
+    fn reactions_of_the_workspace_keep_their_name() {
+        assert_eq!(emoji("thumbsup"), "\u{1f44d}");
+        assert_eq!(emoji("party parrot"), ":partyparrot:");
+        assert_eq!(emoji(&"x".repeat(100)).len(), 64);
+        assert!(emoji(&"::skin-tone-".repeat(300_000)).len() <= 64);
     }
 }

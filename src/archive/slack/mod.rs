@@ -4,13 +4,11 @@
 //! the entries of the zip ([`archive`]), people and channels ([`held`]), and the messages of a day that are put in order.
 
 mod archive;
-mod blocks;
 mod channels;
 mod entry;
 mod format;
 mod held;
 mod ids;
-mod markup;
 mod messages;
 mod people;
 

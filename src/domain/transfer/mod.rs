@@ -3,5 +3,4 @@
 
 pub mod export;
 pub mod import;
-pub mod lists;
 pub mod records;

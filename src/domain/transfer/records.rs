@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lists::list;
 use crate::{
     domain::{messages::mentions::Mention, text::names},
     error::{Error, Result},
+    formats::lists::list,
     id::{ChannelId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
     time::Time,
 };

@@ -10,7 +10,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::markup::escaped;
-use crate::domain::transfer::lists::list;
+use crate::formats::lists::list;
 
 /// The deepest that items of a list are indented: Slack has nine levels.
 const INDENT: usize = 8;
