@@ -1,4 +1,60 @@
 //! Bodies and files of other programs, as text: pure functions, which know nothing of this server.
+//!
+//! A program that posts to an incoming webhook is recognised by its header or by the shape of its body ([`Sender::recognise`]), and
+//! its body becomes a [`Post`]. Each program has a file, which reads only the fields that it shows ([`fields`]).
 
+mod alerts;
+mod discord;
+mod fields;
+mod gitea;
+mod github;
+mod gitlab;
+mod healthchecks;
+mod links;
 pub mod lists;
+mod push;
+mod sender;
+mod sentry;
 pub mod slack;
+mod statuspage;
+#[cfg(test)]
+mod tests;
+mod text;
+mod uptime_kuma;
+
+pub use self::{
+    links::with_visible_links,
+    sender::{Program, Sender},
+    slack::message::Dialect,
+    text::cut,
+};
+
+/// What a program tells, as Markdown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Post {
+    /// The name shown; empty for the webhook's.
+    pub author: String,
+    /// The address of a picture; empty for none.
+    pub picture: String,
+    pub text: String,
+    pub status: Status,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    #[default]
+    Success,
+    Error,
+}
+
+impl Status {
+    /// The status that a color tells: red is for what is bad.
+    fn of_color(rgb: u32) -> Status {
+        let [_, red, green, blue] = rgb.to_be_bytes();
+        Status::bad_if(red >= 0xa0 && green <= 0x70 && blue <= 0x70)
+    }
+
+    fn bad_if(is_bad: bool) -> Status {
+        if is_bad { Status::Error } else { Status::Success }
+    }
+}

@@ -32,7 +32,7 @@ impl Attachment {
         let text =
             |part: &Option<String>| part.as_deref().map(|part| markup::convert(part, names).0).filter(|part| !part.is_empty());
         let title = match (text(&self.title), &self.title_link) {
-            (Some(title), Some(link)) => Some(format!("{title} ({link})")),
+            (Some(title), Some(link)) => Some(names.link(&title, link)),
             (title, _) => title,
         };
         let (pretext, author) = (text(&self.pretext), text(&self.author_name));

@@ -1,5 +1,7 @@
 //! Slack's markup as plain text: <https://api.slack.com/reference/surfaces/formatting>.
 
+use std::borrow::Cow;
+
 use emojis::SkinTone;
 
 /// A mentioned person, channel or group, by Slack's identifier.
@@ -13,11 +15,27 @@ pub enum Mentioned {
 pub trait Names {
     fn user(&self, id: &str) -> Option<String>;
     fn channel(&self, id: &str) -> Option<String>;
+
+    /// The markup that is converted in place of a text, for programs with another markup.
+    fn markup<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(text)
+    }
+
+    /// What stands for somebody or something without a name here: a sign, and the label or the identifier.
+    fn unknown(&self, sign: &str, shown: &str) -> String {
+        format!("{sign}{shown}")
+    }
+
+    /// A link with a label other than its address.
+    fn link(&self, label: &str, address: &str) -> String {
+        format!("{label} ({address})")
+    }
 }
 
 /// Converts a text. Returns it with those whom it mentions, in their order.
 pub fn convert(text: &str, names: &dyn Names) -> (String, Vec<Mentioned>) {
-    let (mut plain, mut mentioned, mut rest, mut is_code) = (String::new(), Vec::new(), text, false);
+    let text = names.markup(text);
+    let (mut plain, mut mentioned, mut rest, mut is_code) = (String::new(), Vec::new(), &*text, false);
     while let Some((before, after)) = rest.split_once('<') {
         // Without a `>` behind it neither this nor a later `<` begins a mark: each would search to the end for its own.
         let Some((marked, after)) = after.split_once('>') else { break };
@@ -40,10 +58,13 @@ fn mark(marked: &str, names: &dyn Names, plain: &mut String, mentioned: &mut Vec
                 plain.push_str(&format!("@{name}"));
                 mentioned.push(Mentioned::User(user.to_owned()));
             }
-            None => plain.push_str(&format!("@{}", or_label(user))),
+            None => plain.push_str(&names.unknown("@", &or_label(user))),
         }
     } else if let Some(channel) = target.strip_prefix('#') {
-        plain.push_str(&format!("#{}", names.channel(channel).unwrap_or_else(|| or_label(channel))));
+        match names.channel(channel) {
+            Some(name) => plain.push_str(&format!("#{name}")),
+            None => plain.push_str(&names.unknown("#", &or_label(channel))),
+        }
     } else if let Some(command) = target.strip_prefix('!') {
         match command {
             "channel" | "here" | "everyone" => {
@@ -51,13 +72,13 @@ fn mark(marked: &str, names: &dyn Names, plain: &mut String, mentioned: &mut Vec
                 mentioned.push(Mentioned::Everybody);
             }
             // A user group, a date: the label is what people saw.
-            other => plain.push_str(&or_label(other)),
+            other => plain.push_str(&names.unknown("", &or_label(other))),
         }
     } else {
         let target = unescaped(target);
         let address = target.strip_prefix("mailto:").unwrap_or(&target);
         let is_same = label.is_empty() || label == address || address.split_once("://").is_some_and(|(_, rest)| rest == label);
-        plain.push_str(&if is_same { address.to_owned() } else { format!("{label} ({address})") });
+        plain.push_str(&if is_same { address.to_owned() } else { names.link(&label, address) });
     }
 }
 

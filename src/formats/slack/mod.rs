@@ -1,8 +1,10 @@
-//! Messages of Slack: their [`markup`], [`blocks`] and [`attachments`] as text.
+//! Messages of Slack: their [`markup`], [`blocks`] and [`attachments`] as text, and the [`message`] that a program posts.
 
 pub mod attachments;
 pub mod blocks;
+mod emphasis;
 pub mod markup;
+pub mod message;
 
 use self::markup::Mentioned;
 

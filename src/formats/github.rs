@@ -1,0 +1,167 @@
+//! Events of GitHub: <https://docs.github.com/en/webhooks/webhook-events-and-payloads>. [`super::gitea`] sends many of them, too.
+
+use serde_json::Value;
+
+use super::{
+    Post, Status,
+    fields::{Field, object},
+    links::link,
+    push::{Change, Commit, Push},
+    text::{line, lines, quote},
+};
+
+object! {
+    struct Event {
+        action: String, sender: Account, repository: Repository, number: u64,
+        reference "ref": String, compare: String, compare_url: String, commits: Vec<PushedCommit>, total_commits: u64, pusher: Account,
+        created: bool, deleted: bool, forced: bool, after: String,
+        pull_request: Subject, issue: Subject, comment: Comment, review: Review, release: Release,
+        workflow_run: Run, check_run: Run, zen: String,
+    }
+    struct Account { login: String, name: String }
+    struct Repository { full_name: String, html_url: String }
+    struct PushedCommit { id: String, message: String, url: String }
+    struct Subject { number: u64, title: String, body: String, html_url: String, merged: bool }
+    struct Comment { body: String, html_url: String }
+    struct Review { state: String, kind "type": String, body: String, content: String, html_url: String }
+    struct Release { name: String, tag_name: String, body: String, html_url: String }
+    struct Run { name: String, conclusion: String, html_url: String, head_branch: String, check_suite: Suite }
+    struct Suite { head_branch: String }
+}
+
+/// The post of an event; `None` for one of no news, such as a label or a run that has only begun.
+pub fn post(event: &str, body: &Value) -> Option<Post> {
+    post_of("GitHub", event, body)
+}
+
+/// The post of an event of a program that has GitHub's.
+pub fn post_of(program: &str, event: &str, body: &Value) -> Option<Post> {
+    let read = Event::read(body);
+    let (text, status) = match event {
+        "push" => (read.push().text(), Status::Success),
+        "pull_request" => (read.changed("pull request", &read.pull_request)?, Status::Success),
+        "issues" => (read.changed("issue", &read.issue)?, Status::Success),
+        "issue_comment" => (read.commented()?, Status::Success),
+        "pull_request_review" => read.reviewed()?,
+        "release" => (read.released()?, Status::Success),
+        "workflow_run" => read.ran("Workflow", &read.workflow_run)?,
+        "check_run" => read.ran("Check", &read.check_run)?,
+        "ping" => (lines([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
+        _ => (read.other(event), Status::Success),
+    };
+    Some(Post { author: program.into(), text, status, ..Post::default() })
+}
+
+impl Event {
+    fn who(&self) -> String {
+        let names = [&self.sender.login, &self.pusher.login, &self.pusher.name];
+        names.into_iter().map(|name| line(name)).find(|name| !name.is_empty()).unwrap_or_else(|| "Somebody".into())
+    }
+
+    fn repository(&self) -> String {
+        link(&self.repository.full_name, &self.repository.html_url)
+    }
+
+    /// ` in` the repository, if there is one: events of an organisation have none.
+    fn of_repository(&self) -> String {
+        let repository = self.repository();
+        if repository.is_empty() { repository } else { format!(" in {repository}") }
+    }
+
+    fn push(&self) -> Push {
+        let is_deleted = self.deleted || (!self.after.is_empty() && self.after.bytes().all(|byte| byte == b'0'));
+        let commit = |PushedCommit { id, message, url }: &PushedCommit| Commit {
+            id: id.clone(),
+            message: message.clone(),
+            url: url.clone(),
+        };
+        Push {
+            who: self.who(),
+            reference: self.reference.clone(),
+            repository: self.repository(),
+            compare: if self.compare.is_empty() { self.compare_url.clone() } else { self.compare.clone() },
+            commits: self.commits.iter().map(commit).collect(),
+            total: self.total_commits as usize,
+            change: match (is_deleted, self.created, self.forced) {
+                (true, ..) => Change::Deleted,
+                (_, true, _) => Change::Made,
+                (_, _, true) => Change::Forced,
+                _ => Change::Moved,
+            },
+        }
+    }
+
+    /// A pull request or an issue that began or ended, with its text if it is new.
+    fn changed(&self, kind: &str, subject: &Subject) -> Option<String> {
+        let done = match self.action.as_str() {
+            "opened" | "reopened" | "deleted" | "transferred" => &self.action,
+            "closed" if subject.merged => "merged",
+            "closed" => "closed",
+            "ready_for_review" => "finished the draft of",
+            _ => return None,
+        };
+        let body = if self.action == "opened" { quote(&subject.body) } else { String::new() };
+        let head = format!("{} {done} {kind} {}{}", self.who(), self.named(subject), self.of_repository());
+        Some(lines([head, body]))
+    }
+
+    /// The number and title of a pull request or an issue, as a link.
+    fn named(&self, subject: &Subject) -> String {
+        let number = if subject.number == 0 { self.number } else { subject.number };
+        link(&format!("#{number} {}", subject.title), &subject.html_url)
+    }
+
+    fn commented(&self) -> Option<String> {
+        let Comment { body, html_url } = &self.comment;
+        let subject = line(&format!("#{} {}", self.issue.number, self.issue.title));
+        let head = format!("{} {} {subject}{}", self.who(), link("commented on", html_url), self.of_repository());
+        (self.action == "created").then(|| lines([head, quote(body)]))
+    }
+
+    fn reviewed(&self) -> Option<(String, Status)> {
+        let Review { state, kind, body, content, html_url } = &self.review;
+        let body = if body.is_empty() { content } else { body };
+        let state = if state.is_empty() { kind.trim_start_matches("pull_request_review_") } else { state };
+        let done = match state {
+            "approved" => "approved",
+            "changes_requested" | "rejected" => "requested changes to",
+            _ if body.trim().is_empty() => return None,
+            _ => "reviewed",
+        };
+        let pull_request = link(
+            &format!("#{} {}", self.pull_request.number, self.pull_request.title),
+            first(html_url, &self.pull_request.html_url),
+        );
+        let head = format!("{} {done} pull request {pull_request}{}", self.who(), self.of_repository());
+        let is_new = matches!(self.action.as_str(), "submitted" | "reviewed");
+        is_new.then(|| (lines([head, quote(body)]), Status::bad_if(done == "requested changes to")))
+    }
+
+    fn released(&self) -> Option<String> {
+        let Release { name, tag_name, body, html_url } = &self.release;
+        let head = format!("{} released {}{}", self.who(), link(first(name, tag_name), html_url), self.of_repository());
+        (self.action == "published").then(|| lines([head, quote(body)]))
+    }
+
+    /// A run of checks that has ended.
+    fn ran(&self, kind: &str, run: &Run) -> Option<(String, Status)> {
+        let branch = line(first(&run.head_branch, &run.check_suite.head_branch));
+        let on = if branch.is_empty() { branch } else { format!(" on {branch}") };
+        let conclusion = line(&run.conclusion).replace('_', " ");
+        let text = format!("{kind} {}: {conclusion}{on}{}", link(&run.name, &run.html_url), self.of_repository());
+        let is_good = matches!(run.conclusion.as_str(), "success" | "neutral" | "skipped");
+        (self.action == "completed").then(|| (text, Status::bad_if(!is_good)))
+    }
+
+    /// An event of which only its name and its action are known.
+    fn other(&self, event: &str) -> String {
+        let name = line(event).replace('_', " ");
+        let action = line(&self.action).replace('_', " ");
+        let action = if action.is_empty() { action } else { format!(" ({action})") };
+        format!("{}: {name}{action}{}", self.who(), self.of_repository())
+    }
+}
+
+fn first<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.trim().is_empty() { otherwise } else { text }
+}

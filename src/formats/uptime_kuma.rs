@@ -1,0 +1,26 @@
+//! Monitors of Uptime Kuma: <https://github.com/louislam/uptime-kuma/wiki/Notification-Methods>.
+
+use serde_json::Value;
+
+use super::{
+    Post, Status,
+    fields::{Field, object},
+    links::link,
+    text::{bold, lines},
+};
+
+object! {
+    struct Event { msg: String, heartbeat: Heartbeat, monitor: Monitor }
+    /// The status is 0 for a monitor that is down.
+    struct Heartbeat { status: String, msg: String }
+    struct Monitor { name: String, url: String }
+}
+
+/// The post of a heartbeat, of a certificate that ends soon, or of a test.
+pub fn post(body: &Value) -> Post {
+    let Event { msg, heartbeat, monitor } = Event::read(body);
+    let has_address = !matches!(monitor.url.as_str(), "" | "http://" | "https://");
+    let monitor = if has_address { link(&monitor.name, &monitor.url) } else { String::new() };
+    let text = if msg.is_empty() { lines([bold(&monitor), heartbeat.msg]) } else { lines([msg, monitor]) };
+    Post { author: "Uptime Kuma".into(), text, status: Status::bad_if(heartbeat.status == "0"), ..Post::default() }
+}
