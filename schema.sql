@@ -526,9 +526,12 @@ create table webhook_history (
     error       text not null default '',
     response    text not null default '',
     attempted_at integer not null,
-    next_at     integer                                       -- the next attempt, if there is to be one
+    next_at     integer,                                      -- the next attempt, if there is to be one
+    received    text,                                         -- the beginning of a feed's body; null for all but a webhook's newest
+    read_as     text not null default ''                      -- what the body was read as: 'Tidings', 'Slack', …
 ) strict, without rowid;
 create index webhook_history_newest on webhook_history (webhook_id, attempted_at desc, id desc);
+create index webhook_history_received on webhook_history (webhook_id, attempted_at desc, id desc) where received is not null;
 
 
 -- Public content -------------------------------------------------------------------------------

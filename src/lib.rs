@@ -31,7 +31,7 @@
 //! wiring: archive, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, net, outgoing,
 //!   push, site, state
 //! connections: api, config, error, id, limits, metrics, net, push, state, time, web
-//! api: config, db, domain, error, event, id, issuer, limits, net, push, secret, site, state, time, web
+//! api: config, db, domain, error, event, formats, id, issuer, limits, net, push, secret, site, state, time, web
 //! jobs: archive, db, domain, error, event, id, mail, push, secret, state, time
 //! state: archive, clock, db, domain, error, event, id, issuer, limits, mail, metrics, net, outgoing, push, secret, site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time

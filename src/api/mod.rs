@@ -35,7 +35,10 @@ use poem::{
 };
 
 pub use self::http::failure::InternalDetail;
-use self::http::{cookies, enveloped::Enveloped, failure, guard};
+use self::{
+    http::{cookies, enveloped::Enveloped, failure, guard},
+    webhooks::incoming::at_mattermosts_path,
+};
 use crate::{
     db::{self, log},
     error::{Code, Error},
@@ -77,7 +80,7 @@ pub fn routes(app: App) -> impl Endpoint {
         None => push(routes, &app),
     };
     let pages = web::pages(app.site.client, app.centrifugo.as_ref().map(Centrifugo::url));
-    routes.nest("/", pages).around(readable).around(cross_origin).data(app.push.clone()).data(app)
+    routes.nest("/", pages).around(at_mattermosts_path).around(readable).around(cross_origin).data(app.push.clone()).data(app)
 }
 
 /// The API's page and the guide, under `/docs`.

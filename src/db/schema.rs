@@ -71,6 +71,7 @@ const HISTORY: History = History {
         (11, include_str!("migrations/0011.sql")),
         (12, include_str!("migrations/0012.sql")),
         (13, include_str!("migrations/0013.sql")),
+        (14, include_str!("migrations/0014.sql")),
     ],
 };
 

@@ -77,7 +77,7 @@ pub const ORGANISATION_THREAD: &str = "channel_type:text thread_messages:array";
 pub const WEBHOOK: &str = "id:uuid event_name:text webhook_name:text status:text owner_id:uuid webhook_url:text webhook_slug:text
     channel_id:uuid created_at:time updated_at:time deleted_at:time? feed_url:text";
 pub const ATTEMPT: &str = "id:uuid webhook_id:uuid callback_id:uuid status_code:text action_type:text retries:text attempted:time
-    direction:text latency_ms:int error:text response:text next_attempt:time?";
+    direction:text latency_ms:int error:text response:text next_attempt:time? received:text? read_as:text";
 pub const BLOG: &str = "id:uuid title:text content:text category_id:uuid image_url:text author_id:uuid created_at:time
     updated_at:time";
 pub const CATEGORY: &str = "id:uuid name:text created_at:time updated_at:time";

@@ -1,6 +1,10 @@
 //! The envelope of answers: the success types of handlers. That of failures is in `failure.rs`.
 
-use poem_openapi::{ApiResponse, Enum, Object};
+use poem::{IntoResponse, Response, http::StatusCode};
+use poem_openapi::{
+    ApiResponse, Enum, Object,
+    registry::{MetaResponses, Registry},
+};
 use serde::Serialize;
 
 use super::{
@@ -100,6 +104,35 @@ pub enum FeedAnswer {
     /// Success.
     #[oai(status = 200)]
     Ok(Json<Fed>),
+}
+
+/// The answer to a feed as the program expects that has sent it.
+pub enum ProgramAnswer {
+    Envelope(FeedAnswer),
+    /// Slack's and Mattermost's: 200 with a word.
+    Word,
+    /// Discord's: 204.
+    Nothing,
+}
+
+impl IntoResponse for ProgramAnswer {
+    fn into_response(self) -> Response {
+        match self {
+            ProgramAnswer::Envelope(answer) => answer.into_response(),
+            ProgramAnswer::Word => "ok".into_response(),
+            ProgramAnswer::Nothing => StatusCode::NO_CONTENT.into_response(),
+        }
+    }
+}
+
+/// The document shows the envelope: the others are for programs that were written for other servers.
+impl ApiResponse for ProgramAnswer {
+    fn meta() -> MetaResponses {
+        FeedAnswer::meta()
+    }
+    fn register(registry: &mut Registry) {
+        FeedAnswer::register(registry);
+    }
 }
 
 #[derive(ApiResponse)]

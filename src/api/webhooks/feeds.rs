@@ -1,25 +1,28 @@
 //! Feeding posts into a channel.
 
+use std::sync::Arc;
+
 use poem::web::Data;
 use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
 
+use super::incoming::{Feed, Incoming};
 use crate::{
     api::{
         http::{
             auth::{Bearer, Feeder},
-            body::{self, Body, Text},
-            envelope::{FeedAnswer, fed},
+            body::{Body, Text},
+            envelope::{FeedAnswer, ProgramAnswer, fed},
         },
         tags::Tag,
     },
+    db::Tx,
     domain::{
         access::Caller,
-        messages::posting::Content,
         text::WebAddress,
-        webhooks::{EventName, feeds},
+        webhooks::{EventName, feeds, received::Received},
     },
     error::{Error, Result},
     id::{ChannelId, MessageId},
@@ -49,15 +52,32 @@ impl Api {
     /// sent, its user must be a member of the channel with the right to post, and is then the author. A paused webhook
     /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel. Each feed makes
     /// a post of its own: a `thread_id` in the body is ignored.
+    ///
+    /// Bodies of other programs are taken, too, and recognised by their fields or headers: those of Slack and Discord, plain
+    /// text, and the events of the tools in the guide under Integrations. A body of Slack's is answered with 200 and the
+    /// text `ok`, one of Discord's with 204. `POST /hooks/{webhook_slug}`, outside of `/api/v1`, takes the same bodies and
+    /// reads those of Slack's form as Mattermost's, whose texts are Markdown.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", operation_id = "feedWebhook", tag = "Tag::Webhooks")]
     async fn feed(
         &self,
         feeder: Feeder,
         app: Data<&App>,
         webhook_slug: Path<Text<feeds::Slug>>,
-        body: Body<Feed>,
-    ) -> Result<FeedAnswer> {
-        take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
+        body: Incoming,
+    ) -> Result<ProgramAnswer> {
+        let Incoming { read, received, bytes, answer } = body;
+        let (caller, slug) = (feeder.0, webhook_slug.0);
+        let received = Arc::new(received);
+        let taken = match read {
+            Ok(feed) => take(&app, caller, slug.clone(), feed, received.clone(), bytes).await,
+            Err(err) => Err(err),
+        };
+        if let Err(err @ (Error::BadRequest(_) | Error::Invalid(_))) = &taken {
+            let (status, why) = (err.status(), err.to_string());
+            let record = move |tx: &mut Tx| feeds::record_refused(tx, &slug, &received, (status, &why));
+            app.db.write_sized(bytes, record).await?;
+        }
+        Ok(answer(taken?))
     }
 
     /// Feed a webhook by its address alone
@@ -89,13 +109,21 @@ impl Api {
             status: Some(status.0.0),
         };
         let bytes = feed.message.len();
-        take(&app, feeder.0, webhook_slug.0, feed, bytes).await
+        let received = Arc::new(Received::in_query());
+        take(&app, feeder.0, webhook_slug.0, Some(feed), received, bytes).await
     }
 }
 
-async fn take(app: &App, caller: Option<Caller>, slug: Text<feeds::Slug>, feed: feeds::Feed, bytes: usize) -> Result<FeedAnswer> {
-    let message = app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
-    Ok(sent(message))
+async fn take(
+    app: &App,
+    caller: Option<Caller>,
+    slug: Text<feeds::Slug>,
+    feed: Option<feeds::Feed>,
+    received: Arc<Received>,
+    bytes: usize,
+) -> Result<FeedAnswer> {
+    let post = move |tx: &mut Tx| feeds::take(tx, caller, &slug, feed.as_ref(), &received);
+    Ok(sent(app.db.write_sized(bytes, post).await?))
 }
 
 fn sent(message: Option<MessageId>) -> FeedAnswer {
@@ -103,37 +131,8 @@ fn sent(message: Option<MessageId>) -> FeedAnswer {
 }
 
 #[derive(Object)]
-struct Feed {
-    /// The text of the post. `@username` and `@channel` mention.
-    message: Text<Content>,
-    /// The name shown; if omitted, the webhook's name, or without a webhook the member's.
-    username: Option<Text<feeds::Username>>,
-    /// If omitted, the webhook's event name.
-    event_name: Option<Text<EventName>>,
-    /// `success` or `error`, or as monitoring systems report alerts: `firing`, which the post shows as `error`, and
-    /// `resolved`, which it shows as `success`. `success` if omitted.
-    status: Option<Text<feeds::Status>>,
-    action_type: Option<Text<feeds::ActionType>>,
-    /// The http or https address of a picture. If a bearer token is sent, the post has the member's picture instead.
-    avatar_url: Option<Text<WebAddress>>,
-}
-
-#[derive(Object)]
 struct QueuedFeed {
     channel_id: ChannelId,
     #[oai(flatten)]
     feed: Feed,
-}
-
-impl From<Feed> for feeds::Feed {
-    fn from(feed: Feed) -> Self {
-        feeds::Feed {
-            message: feed.message.0,
-            username: feed.username.unwrap_or_default().0,
-            event_name: feed.event_name.unwrap_or_default().0,
-            action_type: feed.action_type.unwrap_or_default().0,
-            avatar_url: feed.avatar_url.unwrap_or_default().0,
-            status: body::text(feed.status),
-        }
-    }
 }

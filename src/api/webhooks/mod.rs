@@ -2,6 +2,7 @@
 
 pub mod deliveries;
 pub mod feeds;
+pub mod incoming;
 
 use poem::web::Data;
 use poem_openapi::{
@@ -99,7 +100,8 @@ impl Api {
 
     /// Read a webhook's history
     ///
-    /// Lists the webhook's feeds and attempts of deliveries of the last 30 days, newest first.
+    /// Lists the webhook's feeds and attempts of deliveries of the last 30 days, newest first, with what the last 20 feeds
+    /// sent. Feeds whose body was refused are among these 20.
     #[oai(
         path = "/webhooks/:channel_id/history/:webhook_id",
         method = "get",
@@ -332,6 +334,11 @@ pub(super) struct Attempt {
     attempted: Time,
     /// When the next attempt is due after a failure; null if there is none.
     next_attempt: Nullable<Time>,
+    /// The first 8,192 bytes of a feed's body, for the webhook's last 20 feeds; otherwise null.
+    received: Nullable<String>,
+    /// What a feed's body was read as, as in `Slack` or `GitHub push`; `not understood` if it was refused for its form;
+    /// empty for deliveries.
+    read_as: String,
 }
 
 impl From<history::Attempt> for Attempt {
@@ -349,6 +356,8 @@ impl From<history::Attempt> for Attempt {
             response: attempt.response,
             attempted: attempt.attempted_at,
             next_attempt: Nullable(attempt.next_at),
+            received: Nullable(attempt.received),
+            read_as: attempt.read_as,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         },
         rights::Rights,
         text::{self, Rule},
-        webhooks::{EventName, history, owners, record},
+        webhooks::{EventName, history, owners, received::Received, record},
     },
     error::{Code, Error, Refusal, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
@@ -119,12 +119,18 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
     Ok(find(conn, slug)?.is_some())
 }
 
-/// Posts a feed under the webhook's names, where the feed gives none, and records it; a paused webhook only records it, and
-/// there is no message. For
-/// everybody who knows the slug. A caller with a bearer must have the right to post in the channel, and is the author. 404
-/// for an unknown slug; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the
-/// channel or the right to post; 422 for an invalid feed.
-pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<Option<MessageId>> {
+/// Posts a feed under the webhook's names, where the feed gives none, and records it with what was received. A paused webhook only
+/// records it, and so does one that gets no feed, because the program had nothing to tell: there is no message. For everybody who
+/// knows the slug. A caller with a bearer must have the right to post in the channel, and is the author. 404 for an unknown slug; 403
+/// for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the channel or the right to post; 422
+/// for an invalid feed.
+pub fn take(
+    tx: &mut Tx,
+    caller: Option<Caller>,
+    slug: &str,
+    feed: Option<&Feed>,
+    received: &Received,
+) -> Result<Option<MessageId>> {
     let target = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
     if let Some(caller) = caller {
         access::may_post(tx, caller, target.channel, HIDDEN_CHANNEL)?;
@@ -139,16 +145,28 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
         return Err(Error::Forbidden(Code::WebhookOwnerBarred, "The webhook's owner may not post in the channel any more"));
     }
-    let mut checked = feed.check()?;
+    let checked = feed.map(Feed::check).transpose()?;
     if target.status == record::Status::Paused {
-        history::record_received(tx, target.webhook, "paused", CallbackId::new())?;
+        history::record_received(tx, target.webhook, "paused", CallbackId::new(), received)?;
         return Ok(None);
     }
+    let Some(mut checked) = checked else {
+        history::record_received(tx, target.webhook, "feed", CallbackId::new(), received)?;
+        return Ok(None);
+    };
     checked.username = first_of(checked.username, &target.name);
     checked.event_name = first_of(checked.event_name, &target.event_name);
     let message = checked.post(tx, caller, target.channel, target.organisation)?;
-    history::record_received(tx, target.webhook, "feed", CallbackId(message.0))?;
+    history::record_received(tx, target.webhook, "feed", CallbackId(message.0), received)?;
     Ok(Some(message))
+}
+
+/// Records a feed whose body was refused with this status and these words, if a webhook has the slug. For everybody who knows the slug.
+pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u16, &str)) -> Result<()> {
+    match find(tx, slug)? {
+        Some(target) => history::record_refused(tx, target.webhook, received, refusal),
+        None => Ok(()),
+    }
 }
 
 /// Posts a feed without a webhook, and without a record of it. For members of the channel with the right to post, on behalf

@@ -9,6 +9,7 @@ use crate::{
         page::Page,
         webhooks::{
             delivery::{outcome::Outcome, queue::Claimed},
+            received::Received,
             record,
         },
     },
@@ -16,6 +17,9 @@ use crate::{
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
     time::Time,
 };
+
+/// Feeds of a webhook whose bodies are kept: enough to see what a program sends.
+const BODIES: u32 = 20;
 
 pub struct Attempt {
     pub id: AttemptId,
@@ -34,15 +38,52 @@ pub struct Attempt {
     pub attempted_at: Time,
     /// Time of the next attempt, after a failed one.
     pub next_at: Option<Time>,
+    /// The beginning of a feed's body, if it is one of the newest.
+    pub received: Option<String>,
+    /// What the body was read as.
+    pub read_as: String,
 }
 
-/// Records a feed that a webhook received, with the action `feed` if it was posted and `paused` if not.
-pub fn record_received(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId) -> Result<()> {
+/// Records a feed that a webhook received, with the action `feed` if it was taken and `paused` if not.
+pub fn record_received(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId, received: &Received) -> Result<()> {
+    record(tx, webhook, action, callback, received, (200, ""))
+}
+
+/// Records a feed whose body was refused, with the answer's status and words.
+pub fn record_refused(tx: &mut Tx, webhook: WebhookId, received: &Received, (status, why): (u16, &str)) -> Result<()> {
+    record(tx, webhook, "feed", CallbackId::new(), received, (status, why))
+}
+
+fn record(
+    tx: &mut Tx,
+    webhook: WebhookId,
+    action: &str,
+    callback: CallbackId,
+    received: &Received,
+    (status, error): (u16, &str),
+) -> Result<()> {
     tx.prepare_cached(
-        "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
-         values (?1, ?2, ?3, 'in', ?4, 200, ?5)",
+        "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, error, attempted_at,
+           received, read_as)
+         values (?1, ?2, ?3, 'in', ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
-    .execute((AttemptId::new(), webhook, callback, action, tx.now()))?;
+    .execute((AttemptId::new(), webhook, callback, action, status, error, tx.now(), &received.body, &received.read_as))?;
+    forget_older(tx, webhook)
+}
+
+/// Forgets the bodies of all but the newest feeds of a webhook, and the records of those that were refused, which anybody with the
+/// address could make many of.
+fn forget_older(tx: &Tx, webhook: WebhookId) -> Result<()> {
+    for sql in [
+        "delete from webhook_history where status_code >= 400 and id in
+           (select id from webhook_history where webhook_id = ?1 and received is not null
+            order by attempted_at desc, id desc limit -1 offset ?2)",
+        "update webhook_history set received = null where id in
+           (select id from webhook_history where webhook_id = ?1 and received is not null
+            order by attempted_at desc, id desc limit -1 offset ?2)",
+    ] {
+        tx.prepare_cached(sql)?.execute((webhook, BODIES))?;
+    }
     Ok(())
 }
 
@@ -91,7 +132,7 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, webhook: Webh
 }
 
 const SELECT: &str = "select id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms, error,
-      response, attempted_at, next_at from webhook_history";
+      response, attempted_at, next_at, received, read_as from webhook_history";
 
 fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
     Ok(Attempt {
@@ -107,6 +148,8 @@ fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
         response: row.get("response")?,
         attempted_at: row.get("attempted_at")?,
         next_at: row.get("next_at")?,
+        received: row.get("received")?,
+        read_as: row.get("read_as")?,
     })
 }
 

@@ -10,8 +10,10 @@ pub mod feeds;
 pub mod history;
 pub mod owners;
 pub mod purging;
+pub mod received;
 pub mod record;
 pub mod suspension;
+mod translated;
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ use tidings::{
                 following,
                 queue::{self, Claim},
             },
-            feeds,
+            feeds, received,
         },
     },
     error::{Code, Error, Result},
@@ -238,7 +238,8 @@ async fn many_webhooks_pause_when_their_owners_mailbox_is_proved_and_until_then_
         assert!(is_refused(&app).await);
         let is_hers = scene.number(&format!("select owner_id = {} from webhooks limit 1", blob(&user.to_string()))) == 1;
         let feed = |tx: &mut tidings::db::Tx| {
-            feeds::take(tx, None, "abc", &feeds::Feed { message: "fed".into(), ..feeds::Feed::default() })
+            let fed = feeds::Feed { message: "fed".into(), ..feeds::Feed::default() };
+            feeds::take(tx, None, "abc", Some(&fed), &received::Received::in_query())
         };
         assert_eq!(app.db.write(feed).await.is_err(), is_hers, "Ada's may still be fed");
         assert!(follow(&app).await);

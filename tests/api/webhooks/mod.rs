@@ -7,6 +7,7 @@ mod feed_authors;
 mod feed_owners;
 mod feeds;
 mod history;
+mod incoming;
 mod outgoing;
 mod outgoing_addresses;
 mod owners;

@@ -1,6 +1,6 @@
 //! Request bodies: reads them up to a limit, checks types strictly, and refuses them with the documented errors.
 
-mod json;
+pub mod json;
 mod role;
 mod text;
 
@@ -77,6 +77,11 @@ impl Bound {
         req.data().is_some_and(|Bound(sender)| sender.has_session.load(Relaxed))
     }
 
+    /// The bytes of a request's body. 413 if there are more than it may have.
+    pub async fn read(req: &Request, body: &mut RequestBody) -> poem::Result<Bytes> {
+        Ok(request_body::read(body.take()?, Bound::of(req)).await?)
+    }
+
     fn of(req: &Request) -> usize {
         req.data().map_or(WITHOUT_SESSION, |Bound(sender)| sender.bytes.load(Relaxed))
     }
@@ -118,11 +123,7 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
         let bytes = read(req, body.take()?, LEAST).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        match T::parse_from_json(Some(parse(text)?)) {
-            Ok(parsed) => Ok(Body(parsed, bytes.len())),
-            // The first attempt consumed the tree. Only failures parse it a second time.
-            Err(err) => Err(Faulty(fault::<T>(&parse(text)?).unwrap_or_else(|| plain(err.message()))).into()),
-        }
+        Ok(Body(shaped(parse(text)?, text)?, bytes.len()))
     }
 }
 
@@ -135,6 +136,15 @@ pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes
     } else {
         Err(Error::BadRequest(Code::NotJson.says("The request body must be JSON, with the content type application/json")))
     }
+}
+
+/// Reads the fields of a body that was parsed from this text.
+pub fn shaped<T: ParseFromJSON>(body: Value, text: &[u8]) -> Result<T, Faulty> {
+    T::parse_from_json(Some(body)).map_err(|err| {
+        // The first attempt consumed the tree. Only failures parse it a second time.
+        let fault = parse(text).ok().and_then(|body| fault::<T>(&body));
+        Faulty(fault.unwrap_or_else(|| plain(err.message())))
+    })
 }
 
 /// Lets a schema say that null counts as an absent field.
