@@ -64,10 +64,12 @@ function row(store, channel, id, item, again) {
       h('p', { class: 'quiet small' },
         t('settings.attemptTook', { time: number(attempt.latency_ms, { style: 'unit', unit: 'millisecond' }) }), ' · ',
         t('settings.attemptNumber', { number: Number(attempt.retries) + 1 }),
-        () => item.value.next_attempt && [' · ', t('settings.attemptNext'), ' ', time(item.value.next_attempt)]),
-      (attempt.error || attempt.response) && h('details', { class: 'more small' },
+        () => item.value.next_attempt && [' · ', t('settings.attemptNext'), ' ', time(item.value.next_attempt)],
+        attempt.read_as && [' · ', h('bdi', null, attempt.read_as)]),
+      (attempt.error || attempt.response || attempt.received) && h('details', { class: 'more small' },
         h('summary', null, t('settings.attemptDetails')),
         attempt.error && h('p', null, attempt.error),
+        attempt.received && h('pre', { tabindex: 0, dir: 'ltr', 'aria-label': t('settings.attemptReceived') }, attempt.received),
         attempt.response && h('pre', { tabindex: 0, dir: 'ltr', 'aria-label': t('settings.attemptAnswer') }, attempt.response))),
     attempt.direction === 'out' && attempt.action_type !== 'test' && deed(t('settings.replay'), async () => {
       await store.api.replayWebhookDelivery(channel, id, attempt.id)

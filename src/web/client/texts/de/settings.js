@@ -297,6 +297,7 @@ export default {
   attemptNext: 'nächster Versuch',
   attemptDetails: 'Einzelheiten',
   attemptAnswer: 'Die Antwort des Empfängers',
+  attemptReceived: 'Was das Programm gesendet hat',
   replay: 'Noch einmal senden',
   replayed: 'Es wird noch einmal gesendet.',
 }

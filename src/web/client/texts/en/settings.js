@@ -297,6 +297,7 @@ export default {
   attemptNext: 'next attempt',
   attemptDetails: 'Details',
   attemptAnswer: 'The answer of the receiver',
+  attemptReceived: 'What the program sent',
   replay: 'Send again',
   replayed: 'It is sent again.',
 }

@@ -297,6 +297,7 @@ export default {
   attemptNext: 'הניסיון הבא',
   attemptDetails: 'פרטים',
   attemptAnswer: 'התשובה של הנמען',
+  attemptReceived: 'מה שהתוכנה שלחה',
   replay: 'שליחה חוזרת',
   replayed: 'נשלח שוב.',
 }
