@@ -41,6 +41,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "tokens": "docs/tokens.md",
     "webhooks": "docs/webhooks.md",
     "assistants": "docs/assistants.md",
+    "integrations": "docs/integrations.md",
     "operating": "docs/operating.md",
     "moving": "docs/moving.md",
     "settings": "docs/settings.md",
