@@ -68,6 +68,11 @@ impl Sender {
         matches!(self.program, Program::Slack | Program::Mattermost | Program::Discord)
     }
 
+    /// Whether the texts of its bodies may be by anybody who opens an issue or makes a program fail.
+    pub fn quotes_strangers(&self) -> bool {
+        matches!(self.program, Program::GitHub | Program::GitLab | Program::Gitea | Program::Sentry)
+    }
+
     /// The post of a body. `None` if there is nothing to tell.
     pub fn post(&self, body: &Value) -> Option<Post> {
         let post = match self.program {

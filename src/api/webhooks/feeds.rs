@@ -107,6 +107,7 @@ impl Api {
             action_type: action_type.0.unwrap_or_default().0,
             avatar_url: avatar_url.0.unwrap_or_default().0,
             status: Some(status.0.0),
+            quotes_strangers: false,
         };
         let bytes = feed.message.len();
         let received = Arc::new(Received::in_query());

@@ -56,6 +56,7 @@ impl From<Feed> for feeds::Feed {
             action_type: feed.action_type.unwrap_or_default().0,
             avatar_url: feed.avatar_url.unwrap_or_default().0,
             status: body::text(feed.status),
+            quotes_strangers: false,
         }
     }
 }
@@ -121,7 +122,8 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Fe
         let expected = if sender.program == Program::Discord { "content or embeds" } else { "text, attachments or blocks" };
         return Err(Error::BadRequest(Code::Empty.says(format!("{expected} must have a text"))));
     }
-    Ok((sender.title(), answer, post.map(feeds::Feed::from)))
+    let feed = post.map(|post| feeds::Feed { quotes_strangers: sender.quotes_strangers(), ..post.into() });
+    Ok((sender.title(), answer, feed))
 }
 
 /// What the content type of a body says that it carries.

@@ -15,8 +15,13 @@ use crate::{
 /// Writes a message, as a reply if there is a root, with its mentions and the counters that it changes, and announces it. All
 /// checks were made. 422 when the id is taken.
 pub(in crate::domain) fn write(tx: &mut Tx, mut message: Message, root: Option<Root>) -> Result<Message> {
+    message.mentions = mentions::find(tx, message.channel, &message.content)?;
+    write_as_is(tx, message, root)
+}
+
+/// [`write`] with the mentions that the message has, none for a new one: for texts by strangers, whose names are to call nobody.
+pub(in crate::domain) fn write_as_is(tx: &mut Tx, mut message: Message, root: Option<Root>) -> Result<Message> {
     let channel = message.channel;
-    message.mentions = mentions::find(tx, channel, &message.content)?;
     if let Some(root) = &root {
         (message.thread, message.is_reply) = (root.id, true);
     }

@@ -42,6 +42,8 @@ pub struct Feed {
     pub avatar_url: String,
     /// The status of a post, or of an alert; `success` when absent.
     pub status: Option<String>,
+    /// Whether strangers may have written the text, such as the title of an issue: a name in it mentions nobody.
+    pub quotes_strangers: bool,
 }
 
 impl Feed {
@@ -60,6 +62,7 @@ impl Feed {
             action_type: ActionType::check(&self.action_type, "action_type")?,
             avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
             status: shown(Status::check(self.status.as_deref().unwrap_or("success"), "status")?),
+            quotes_strangers: self.quotes_strangers,
         })
     }
 }
@@ -81,6 +84,7 @@ struct Checked<'a> {
     action_type: &'a str,
     avatar_url: &'a str,
     status: &'a str,
+    quotes_strangers: bool,
 }
 
 impl Checked<'_> {
@@ -98,7 +102,8 @@ impl Checked<'_> {
         if let Some(Caller { user, .. }) = caller {
             message = message.by(user, Profile::find(tx, user)?); // a member's post has the member's picture
         }
-        Ok(writing::write(tx, message, None)?.id)
+        let write = if self.quotes_strangers { writing::write_as_is } else { writing::write };
+        Ok(write(tx, message, None)?.id)
     }
 }
 

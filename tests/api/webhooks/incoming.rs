@@ -247,3 +247,26 @@ async fn a_text_of_another_program_is_cut_to_the_length_of_a_post_and_an_own_one
     let thread = &scene.threads(&scene.grace).await[0];
     assert_eq!([&thread["username"], &thread["avatar_url"]], [&format!("Ada {}\u{2026}", "x".repeat(59)), ""]);
 }
+
+/// Anybody may open an issue, and must not call all members of a channel with its title.
+#[tokio::test]
+async fn a_name_in_the_title_of_an_issue_mentions_nobody_and_one_in_a_text_for_slack_does() {
+    let (scene, hook) = fed().await;
+    let newest = async || {
+        let newest = &scene.threads(&scene.grace).await[0];
+        (text(&newest["content"]), newest["mentions"].as_array().unwrap().len())
+    };
+    let issue = json!({
+        "action": "opened",
+        "issue": { "number": 7, "title": "@channel look here", "html_url": "https://git.example/harbour/issues/7" },
+        "repository": { "full_name": "harbour/lights" },
+        "sender": { "login": "stranger" }
+    });
+    let headers = [("content-type", JSON), ("x-github-event", "issues")];
+    send(&scene.anybody, &feed(&hook), &headers, issue.to_string()).await.expect(200);
+    let (content, mentions) = newest().await;
+    assert!(content.contains("@channel look here") && mentions == 0, "{content}: {mentions}");
+    let slack = json!({ "text": "<!channel> the tide is high" });
+    assert_eq!(answer(&scene.anybody, &feed(&hook), &slack).await.0, 200);
+    assert_eq!(newest().await, ("@channel the tide is high".to_owned(), 1));
+}
