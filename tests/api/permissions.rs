@@ -59,22 +59,11 @@ impl Run {
 
     async fn make() -> Run {
         let scene = Arc::new(Scene::make().await);
-        // Some at a time: a thousand servers begin and end.
-        let left = Arc::new(Mutex::new(table()));
-        let mut hands = JoinSet::new();
-        for _ in 0..4 {
-            let (scene, left) = (scene.clone(), left.clone());
-            hands.spawn(async move {
-                let mut rows = Vec::new();
-                let next = || left.lock().unwrap().pop();
-                while let Some(row) = next() {
-                    let answers = answers(&scene, &row, &scene.callers).await;
-                    rows.push((row, answers));
-                }
-                rows
-            });
-        }
-        let rows = hands.join_all().await.into_iter().flatten().collect();
+        let rows = each_row(&scene, table(), |scene, row| async move {
+            let answers = answers(&scene, &row, &scene.callers).await;
+            (row, answers)
+        })
+        .await;
         Run { names: scene.names(), rows }
     }
 }
@@ -101,6 +90,32 @@ impl Row {
         let needs_one = self.expected[ANONYMOUS] == 401 && self.expected[OWNER] != 401;
         (needs_one || OPTIONAL.contains(&self.operation.as_str())) && !self.operation.contains(" /realtime/")
     }
+}
+
+/// Looks at rows, some at a time: a thousand servers begin and end.
+async fn each_row<T, F>(
+    scene: &Arc<Scene>,
+    rows: Vec<Row>,
+    look: impl Fn(Arc<Scene>, Row) -> F + Clone + Send + 'static,
+) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send,
+{
+    let left = Arc::new(Mutex::new(rows));
+    let mut hands = JoinSet::new();
+    for _ in 0..4 {
+        let (scene, left, look) = (scene.clone(), left.clone(), look.clone());
+        hands.spawn(async move {
+            let mut found = Vec::new();
+            let next = || left.lock().unwrap().pop();
+            while let Some(row) = next() {
+                found.push(look(scene.clone(), row).await);
+            }
+            found
+        });
+    }
+    hands.join_all().await.into_iter().flatten().collect()
 }
 
 /// What the row's operation answers each of the callers.

@@ -1,11 +1,9 @@
 //! The same table for the owner's session as a browser keeps it. From a page of this server it is the owner's; without that proof
 //! the cookie counts for nothing; and a request that is meant for another user is refused.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
-use super::{ANONYMOUS, Row, answers, table};
+use super::{ANONYMOUS, Row, answers, each_row, table};
 use crate::{
     harness::Client,
     scene::{OWNER, Scene},
@@ -36,19 +34,6 @@ async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_heeds_a_cookie_only_from_a_page_of_this_server_and_for_its_user() {
     let scene = Arc::new(Scene::make().await);
-    let left = Arc::new(Mutex::new(table()));
-    let mut hands = JoinSet::new();
-    for _ in 0..4 {
-        let (scene, left) = (scene.clone(), left.clone());
-        hands.spawn(async move {
-            let mut found = Vec::new();
-            let next = || left.lock().unwrap().pop();
-            while let Some(row) = next() {
-                found.extend(wrong(&scene, &row).await);
-            }
-            found
-        });
-    }
-    let wrong = hands.join_all().await.concat();
+    let wrong = each_row(&scene, table(), |scene, row| async move { wrong(&scene, &row).await }).await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,14 +1,10 @@
 //! The same table for programs with tokens of the owner, by their scopes and channels.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use tidings::domain::scopes::{self, Scope};
-use tokio::task::JoinSet;
 
-use super::{Row, answers, table};
+use super::{Row, answers, each_row, table};
 use crate::{
     harness::Client,
     scene::{OWNER, Scene},
@@ -62,20 +58,11 @@ async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_does_what_its_scopes_and_channels_open_and_nothing_else() {
     let scene = Arc::new(Scene::make().await);
-    let left = Arc::new(Mutex::new(table().into_iter().filter(Row::heeds_session).collect::<Vec<_>>()));
-    let mut hands = JoinSet::new();
-    for _ in 0..4 {
-        let (scene, left) = (scene.clone(), left.clone());
-        hands.spawn(async move {
-            let mut found = Vec::new();
-            let next = || left.lock().unwrap().pop();
-            while let Some(row) = next() {
-                found.extend(wrong(&scene, &row).await);
-            }
-            found
-        });
-    }
-    let wrong = hands.join_all().await.concat();
+    let wrong = each_row(&scene, table().into_iter().filter(Row::heeds_session).collect(), |scene, row| async move {
+        wrong(&scene, &row).await
+    })
+    .await
+    .concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
