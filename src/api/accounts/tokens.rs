@@ -15,6 +15,7 @@ use crate::{
             envelope::{Created, Done, created, done},
             listing::{Address, Listed, Offset, Size, fill, listed, rows},
             rows::Rows,
+            types::Nullable,
         },
         tags::Tag,
     },
@@ -101,12 +102,12 @@ struct ApiToken {
     name: String,
     scopes: Vec<String>,
     /// The channels that it is for; `null` if it is for all of its user's.
-    channels: Option<Vec<ChannelId>>,
+    channels: Nullable<Vec<ChannelId>>,
     created_at: Time,
     /// `null` if it has no end.
-    expires_at: Option<Time>,
+    expires_at: Nullable<Time>,
     /// When it was last used, by a request or an open socket, to the minute; `null` if it was never used.
-    last_used_at: Option<Time>,
+    last_used_at: Nullable<Time>,
 }
 
 #[derive(Object, Serialize)]
@@ -122,6 +123,7 @@ impl From<tokens::Token> for ApiToken {
     fn from(token: tokens::Token) -> Self {
         let tokens::Token { id, name, scopes, channels, created_at, expires_at, last_used_at } = token;
         let scopes = scopes.into_iter().map(|scope| scope.as_str().to_owned()).collect();
+        let (channels, expires_at, last_used_at) = (Nullable(channels), Nullable(expires_at), Nullable(last_used_at));
         ApiToken { id, name, scopes, channels, created_at, expires_at, last_used_at }
     }
 }
