@@ -11,7 +11,6 @@ use super::{
     attachments::Attachment,
     blocks, emphasis,
     markup::{self, Names, escaped},
-    said_once,
 };
 use crate::formats::{
     Post, Status,
@@ -42,8 +41,9 @@ object! {
 pub fn post(body: &Value, dialect: Dialect) -> Post {
     let Message { text, username, icon_url, icon_emoji } = Message::read(body);
     let attached = body["attachments"].as_array().into_iter().flatten().take(MOST);
-    let text = markup::convert(&text, &dialect);
-    let (text, _) = said_once(text, (blocks(&body["blocks"]), Vec::new()));
+    // Beside blocks, Slack shows the text in notifications alone.
+    let shown = blocks(&body["blocks"]);
+    let text = if shown.is_empty() { markup::convert(&text, &dialect).0 } else { shown };
     let is_bad = attached.clone().any(|each| is_bad(&Colored::read(each).color));
     let attached = attached.flat_map(|each| attachment(each).lines(blocks(&each["blocks"]), &dialect));
     Post {

@@ -1,0 +1,80 @@
+"""Programs that post to Slack or Mattermost post here once they have a webhook's address: Slack's own library, and Apprise.
+
+Usage: hooks.py TIDINGS_BINARY, with the packages of requirements.txt.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+
+import apprise
+from server import Server
+from slack_sdk.webhook import WebhookClient
+
+MARKED = {"text": "*Deployed* <https://ci.example/7|build 7> for <!channel>"}
+IN_BLOCKS = {
+    "text": "The tide",
+    "blocks": [
+        {"type": "header", "text": {"type": "plain_text", "text": "Tide table"}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": "High *water* at ~noon~ one"}},
+        {"type": "divider"},
+        {"type": "context", "elements": [{"type": "mrkdwn", "text": "by the gauge"}]},
+    ],
+}
+ATTACHED = {
+    "text": "Builds",
+    "attachments": [
+        {
+            "color": "#d00000",
+            "title": "Build 8",
+            "title_link": "https://ci.example/8",
+            "text": "failed",
+            "fields": [{"title": "Branch", "value": "main", "short": True}],
+        }
+    ],
+}
+# Who says it, the status, the text, and the number of mentions.
+EXPECTED = [
+    ("tools", "success", "**Deployed** [build 7](https://ci.example/7) for @channel", 1),
+    ("tools", "success", "Tide table\nHigh **water** at ~~noon~~ one\nby the gauge", 0),
+    ("tools", "error", "Builds\n[Build 8](https://ci.example/8)\nfailed\nBranch: main", 0),
+    ("Apprise", "success", "Backup\n**done** in 3 min", 0),
+]
+
+
+def send(port, slug):
+    slack = WebhookClient(f"http://127.0.0.1:{port}/api/v1/webhooks/feed/{slug}")
+    for body in MARKED, IN_BLOCKS, ATTACHED:
+        answer = slack.send_dict(body)
+        assert (answer.status_code, answer.body) == (200, "ok"), answer.body
+    mattermost = apprise.Apprise()
+    assert mattermost.add(f"mmost://Apprise@127.0.0.1:{port}/{slug}")
+    assert mattermost.notify(title="Backup", body="**done** in 3 min")
+
+
+async def main(binary):
+    os.environ["no_proxy"] = "*"  # whatever proxy the environment names is none of the test's
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(binary, folder)
+        await server.launch()
+        bearer, _ = await server.person("ada")
+        organisation = await server.call("POST", "/organisations", bearer, {"name": "Harbour"})
+        quay = await server.call("POST", "/channels", bearer, {"name": "quay", "organisation_id": organisation["id"]})
+        hook = await server.call("POST", f"/webhooks/{quay['id']}", bearer, {"webhook_name": "tools"})
+        try:
+            await asyncio.to_thread(send, server.port, hook["webhook_slug"])
+            posts = await server.call("GET", f"/threads/channels/{quay['id']}", bearer)
+            found = [(post["username"], post["status"], post["content"], len(post["mentions"])) for post in reversed(posts)]
+            assert found == EXPECTED, found
+        finally:
+            await server.kill()
+    print("ok: Slack's library and Apprise post through a webhook", flush=True)
+
+
+async def limited(binary):
+    async with asyncio.timeout(60):
+        await main(binary)
+
+
+asyncio.run(limited(*sys.argv[1:]))
