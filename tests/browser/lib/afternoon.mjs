@@ -132,9 +132,9 @@ export async function afternoon(t, kind, width, hand, name) {
   await choose(ada, 'Create a channel')
   await fill(ada, 'Name', 'engine room')
   await choose(ada, 'Create the channel')
-  await arrives(ada, TALK)
-  await sees(ada, 'engine-room')
-  const channel = new URL(ada.url()).pathname.split('/')[3]
+  // Its name is in the sidebar before it is open.
+  await ada.waitForFunction(() => document.querySelector('.main h1')?.innerText.includes('engine-room'), { polling: 50 })
+  const channel = await ada.evaluate(() => location.pathname.split('/')[3])
   await say(ada, 'The new injector is in, no knocking')
 
   await home(grace)
