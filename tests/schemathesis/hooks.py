@@ -24,7 +24,7 @@ REFUSED_BY_STATE = {
     r"besides the caller": "the body names only the caller",
     r"can't be the owner|is in use|is inactive": "the record is in a state that rules the change out",
     r"pages end after": "page and limit together lead too deep",
-    r"at most \d+ (channels|roles|webhooks|direct|different|pinned|organisations)": "a quota is used up",
+    r"at most \d+ (channels|roles|webhooks|direct|different|pinned|organisations|tokens)": "a quota is used up",
     r"more than \d+ events": "the span of time has too many events",
     r"has no webhook_url": "the webhook delivers nothing",
     r"webhook_url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
@@ -32,7 +32,7 @@ REFUSED_BY_STATE = {
     r"permission_list or in permissions, not in both|permission_list is required": "of two fields, just one is needed",
     r"must be a UUID, not \"[\w-]+\"": "a value of one answer is tried as another's id; a format is no assertion in JSON Schema",
     r"without invisible characters|must not contain invisible": "which characters are invisible is a table of Unicode",
-    r"since must be before until|of the last 30 days": "two times of the request belong together, and with the clock",
+    r"since must be before until|of the last 30 days|must be a time to come": "times belong together, and with the clock",
 }
 
 

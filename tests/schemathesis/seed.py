@@ -6,7 +6,7 @@ import sys
 import urllib.request
 
 API = os.environ["API"]
-TOKEN = None
+TOKEN = SELF = None
 
 
 def call(method, path, body=None):
@@ -43,8 +43,9 @@ def world(name, others):
     invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
     link = call("POST", f"/organisations/{organisation}/join-links", {})["data"]["id"]
     role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
+    token = call("POST", f"/users/{SELF}/tokens", {"name": name, "scopes": ["read"]})["data"]["id"]
     return {
-        "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
+        "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
         "join_link": link,
     }
@@ -60,13 +61,15 @@ def public(name):
 def kind(method, template, at):
     """What a segment of a path names: the segment before it tells."""
     before, segment = template[at - 1], template[at]
+    if template[at + 1 : at + 2] == ["tokens"]:
+        return "self"
     if segment == "{webhook_id}" or before == "history":
         return "webhook"
     if before == "threads":
         return "message" if segment == "{thread_id}" or (method != "POST" and segment == "{id}") else "channel"
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
-        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "feed": "slug",
+        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "feed": "slug", "tokens": "token",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 
@@ -80,11 +83,12 @@ def destroys(method, path):
 
 
 def main(target):
-    global TOKEN
+    global TOKEN, SELF
     email, password = os.environ["EMAIL"], os.environ["PASSWORD"]
     others = [user("grace"), user("joan")]
-    TOKEN = log_in(email, password)["access_token"]
-    kept = {**world("kept", others), **public("Kept"), "user": others[0], "emoji": "tada"}
+    session = log_in(email, password)
+    TOKEN, SELF = session["access_token"], session["user"]["id"]
+    kept = {**world("kept", others), **public("Kept"), "user": others[0], "self": SELF, "emoji": "tada"}
     lines = []
     for path, methods in call("GET", "/openapi.json")["paths"].items():
         template = path.split("/")
