@@ -21,26 +21,27 @@ const DAY_MS = 86_400_000
 const DAYS = [30, 90, 365, 0]
 
 /**
- * What a token may be used for, in the order in which it is offered. The server's blog has programs of its own, which need no page.
+ * What a token may be used for, in the order in which it is offered. The scope of the server's blog is for its administrators, who
+ * make such tokens by the API.
  *
  * @type {{ scope: Scope, title: () => string, text: () => string }[]}
  */
 const SCOPES = [
-  { scope: 'read', title: () => t('settings.scopeRead'), text: () => t('settings.scopeReadText') },
-  { scope: 'post', title: () => t('settings.scopePost'), text: () => t('settings.scopePostText') },
-  { scope: 'channels', title: () => t('settings.scopeChannels'), text: () => t('settings.scopeChannelsText') },
-  { scope: 'members', title: () => t('settings.scopeMembers'), text: () => t('settings.scopeMembersText') },
-  { scope: 'webhooks', title: () => t('settings.scopeWebhooks'), text: () => t('settings.scopeWebhooksText') },
+  { scope: 'read', title: () => t('programs.scopeRead'), text: () => t('programs.scopeReadText') },
+  { scope: 'post', title: () => t('programs.scopePost'), text: () => t('programs.scopePostText') },
+  { scope: 'channels', title: () => t('programs.scopeChannels'), text: () => t('programs.scopeChannelsText') },
+  { scope: 'members', title: () => t('programs.scopeMembers'), text: () => t('programs.scopeMembersText') },
+  { scope: 'webhooks', title: () => t('programs.scopeWebhooks'), text: () => t('programs.scopeWebhooksText') },
 ]
 
 /** @param {string} scope */
 const scopeTitle = scope => SCOPES.find(each => each.scope === scope)?.title() ?? scope
 
 /** @param {Store} store */
-export const programs = store => part(t('settings.programs'), t('settings.programsIntro'),
+export const programs = store => part(t('settings.programs'), t('programs.intro'),
   fetched(async () => (await store.api.listTokens(myId(store), {})).data, all => [
     making(store, all),
-    h('p', { class: 'quiet', hidden: () => all.value.length > 0 }, t('settings.programNone')),
+    h('p', { class: 'quiet', hidden: () => all.value.length > 0 }, t('programs.none')),
     list(h('ul', { class: 'items' }), () => all.value, token => token.id, token => row(store, all, token.peek())),
   ]))
 
@@ -50,9 +51,9 @@ const myId = store => store.me.peek()?.id ?? ''
 /** @param {Store} store @param {Tokens} all */
 function making(store, all) {
   const made = signal('')
-  return section(t('settings.programNew'),
+  return section(t('programs.new'),
     form({
-      button: t('settings.programMake'),
+      button: t('programs.make'),
       submit: async (values, element) => {
         const days = Number(values.get('expires_at'))
         const channels = values.getAll('channels').map(String)
@@ -68,23 +69,23 @@ function making(store, all) {
       },
       children: [
         h('div', { class: 'field-pair' },
-          field(t('settings.programName'),
-            h('input', { name: 'name', required: true, maxlength: 80, dir: 'auto', autocomplete: 'off', placeholder: t('settings.programExample') })),
-          field(t('settings.programEnds'),
+          field(t('programs.name'),
+            h('input', { name: 'name', required: true, maxlength: 80, dir: 'auto', autocomplete: 'off', placeholder: t('programs.example') })),
+          field(t('programs.ends'),
             h('select', { name: 'expires_at' }, DAYS.map(days =>
-              h('option', { value: String(days) }, days > 0 ? t('settings.programDays', { count: days }) : t('settings.programNever')))))),
+              h('option', { value: String(days) }, days > 0 ? t('programs.days', { count: days }) : t('programs.never')))))),
         h('fieldset', { class: 'settings-choices' },
-          h('legend', null, t('settings.programScopes')),
+          h('legend', null, t('programs.scopes')),
           SCOPES.map(({ scope, title, text }) => choice('scopes', scope, title(), text(), ['read', 'post'].includes(scope)))),
         () => store.channels.value.length > 0 && h('details', { class: 'settings-more' },
-          h('summary', null, t('settings.programChannels')),
-          h('p', { class: 'quiet small' }, t('settings.programChannelsText')),
+          h('summary', null, t('programs.channels')),
+          h('p', { class: 'quiet small' }, t('programs.channelsText')),
           h('div', { class: 'settings-choices settings-scroll' },
             store.channels.value.map(channel => choice('channels', channel.id, channel.title)))),
       ],
     }),
     h('div', { role: 'status' }, () =>
-      made.value && copyable(t('settings.programToken'), () => made.value, t('settings.programOnce'))))
+      made.value && copyable(t('programs.token'), () => made.value, t('programs.once'))))
 }
 
 /**
@@ -106,14 +107,14 @@ function row(store, all, token) {
     h('div', { class: 'item-text', id },
       h('p', { class: 'row-line' }, h('strong', null, h('bdi', null, token.name))),
       h('p', { class: 'quiet small' }, token.scopes.map(scopeTitle).join(' · '),
-        channels && [' · ', t('settings.programLimited', { count: channels.length })]),
-      h('p', { class: 'quiet small' }, used ? [t('settings.programUsed'), ' ', time(used)] : t('settings.programUnused'), ' · ',
-        end ? [t('settings.programUntil'), ' ', time(end)] : t('settings.programForever'))),
+        channels && [' · ', t('programs.limited', { count: channels.length })]),
+      h('p', { class: 'quiet small' }, used ? [t('programs.used'), ' ', time(used)] : t('programs.unused'), ' · ',
+        end ? [t('programs.until'), ' ', time(end)] : t('programs.forever'))),
     asking(t('settings.sessionEnd'), () => ({
-      title: t('settings.programEndTitle', { name: token.name }), text: t('settings.programEndText'), action: t('settings.sessionEnd'), danger: true,
+      title: t('programs.endTitle', { name: token.name }), text: t('programs.endText'), action: t('settings.sessionEnd'), danger: true,
     }), async () => {
       await store.api.revokeToken(myId(store), token.id)
       all.value = all.peek().filter(each => each.id !== token.id)
-      say(t('settings.programEnded'))
+      say(t('programs.ended'))
     }, { describedBy: id }))
 }
