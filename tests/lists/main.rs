@@ -4,6 +4,7 @@
 
 #![allow(dead_code, clippy::too_many_lines, reason = "the harness has more than these tests need")]
 
+mod copies;
 mod crowd;
 #[path = "../api/harness.rs"]
 mod harness;
