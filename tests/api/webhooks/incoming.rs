@@ -3,6 +3,8 @@
 mod hostile;
 mod received;
 
+use std::{fs, path::PathBuf};
+
 use serde_json::{Value, json};
 use tidings::error::Code;
 
@@ -17,29 +19,14 @@ const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The bodies of each program, with what becomes of them.
-fn cases() -> Vec<(&'static str, Value)> {
-    macro_rules! files {
-        ($($program:literal),+) => {
-            [$(($program, include_str!(concat!("../../data/hooks/", $program, ".json")))),+]
-        };
-    }
-    let files = files!(
-        "alertmanager",
-        "discord",
-        "gitea",
-        "github",
-        "gitlab",
-        "grafana",
-        "healthchecks",
-        "mattermost",
-        "sentry",
-        "slack",
-        "statuspage",
-        "uptime_kuma"
-    );
-    let read = |(program, text)| {
-        let cases: Vec<Value> = serde_json::from_str(text).unwrap();
-        cases.into_iter().map(move |case| (program, case))
+fn cases() -> Vec<(String, Value)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/hooks");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let read = |file: PathBuf| {
+        let program = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        cases.into_iter().map(move |case| (program.clone(), case))
     };
     files.into_iter().flat_map(read).collect()
 }
