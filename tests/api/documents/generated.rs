@@ -86,13 +86,11 @@ fn the_errors_page_agrees_with_the_codes() {
 
 #[test]
 fn the_tokens_page_agrees_with_the_scopes() {
-    let row = |scope: Scope| {
-        let operations: Vec<_> = scope.operations().iter().map(|operation| format!("`{operation}`")).collect();
-        format!("| `{}` | {} | {} |", scope.as_str(), scope.description(), operations.join(", "))
+    let section = |scope: Scope| {
+        let operations: Vec<_> = scope.operations().iter().map(|operation| format!("- `{operation}`")).collect();
+        format!("### {}\n\n{}\n\n{}", scope.as_str(), scope.description(), operations.join("\n"))
     };
-    let rows = Scope::ALL.map(row).join("\n");
-    let table = format!("| Scope | What it opens | Operations |\n|---|---|---|\n{rows}");
-    check("tokens", &include_str!("tokens.md").replace("{scopes}", &table));
+    check("tokens", &include_str!("tokens.md").replace("{scopes}", &Scope::ALL.map(section).join("\n\n")));
 }
 
 fn settings() -> Command {
