@@ -1,8 +1,7 @@
 //! Checks of rights: all of them are here. Each function is a verb of the rules, such as [`may_post`]; it checks inside the
 //! caller's transaction, and returns the rows it read or the operation's documented error. Unknown and hidden records get
 //! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
-//! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights and
-//! scopes.
+//! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights and scopes.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -161,8 +160,8 @@ impl ChannelAccess {
         if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(LACKING) }
     }
 
-    /// Whether the caller owns the channel or holds `manage:webhooks`, and has no token without that scope: whoever does so sees
-    /// secret addresses, with which one posts without a token.
+    /// Whether the caller owns the channel or holds `manage:webhooks`, and their token, if it is one, has the scope of webhooks:
+    /// managers see feed addresses, which anybody can post to.
     pub fn manages_webhooks(&self) -> bool {
         self.manages(Rights::MANAGE_WEBHOOKS) && self.grant.require_scope(Scope::Webhooks, true).is_ok()
     }

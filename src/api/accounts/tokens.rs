@@ -19,7 +19,10 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::accounts::tokens::{self, MOST_CHANNELS, ScopeName, TokenName},
+    domain::{
+        accounts::tokens::{self, MOST_CHANNELS, ScopeName, TokenName},
+        scopes::Scope,
+    },
     error::Result,
     id::{ChannelId, SessionId, UserId},
     state::App,
@@ -88,7 +91,7 @@ struct NewApiToken {
     /// `read`: read, listen and mark as read. `post`: post, reply, edit, delete, react, pin. `channels`: make, change and end
     /// channels. `members`: invite, change and remove members, roles and details. `webhooks`: manage webhooks. `content`: publish
     /// blogs and testimonials.
-    scopes: List<Text<ScopeName>, 1, 6>,
+    scopes: List<Text<ScopeName>, 1, { Scope::ALL.len() }>,
     /// When it ends, in RFC 3339; it has no end if omitted.
     expires_at: Option<Time>,
     /// Up to 100 channels that the caller is in. The token is for these only: it finds no other channel, and can't be used for

@@ -16,7 +16,7 @@ use url::form_urlencoded;
 
 use crate::{
     api::http::{
-        body::{self, Body, Bound, Text, json},
+        body::{self, Body, Text, WITHOUT_SESSION, json},
         envelope::{FeedAnswer, ProgramAnswer},
     },
     domain::{
@@ -87,8 +87,8 @@ impl<'a> ApiExtractor<'a> for Incoming {
         Body::<Feed>::request_meta()
     }
 
-    async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = Bound::read(req, body).await?;
+    async fn from_request(req: &'a Request, sent: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
+        let bytes = body::read(req, sent.take()?, WITHOUT_SESSION).await?;
         let (title, answer, read) = match read(req, &bytes) {
             Ok((title, answer, feed)) => (title, answer, Ok(feed)),
             Err(err) => ("not understood".into(), ProgramAnswer::Envelope as Answer, Err(err)),

@@ -1,8 +1,8 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
-//! Below: registration, passwords, sessions, tokens of programs, known devices, identities of other issuers, profiles, proofs of the mailbox,
-//! mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the log, mail_queue, page and
-//! text.
+//! Below: registration, passwords, sessions, tokens of programs, known devices, identities of other issuers, profiles, proofs of
+//! the mailbox, mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the
+//! log, mail_queue, page, scopes and text.
 
 pub mod administration;
 pub mod blanks;

@@ -151,12 +151,12 @@ pub struct Session {
 
 /// Lists a user's live sessions, newest first. For the user and for superadmins; 404 for other callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
-    require_self(conn, caller, user)?;
+    require_own(conn, caller, user)?;
     live(conn, user, conn.now(), page)
 }
 
-/// Checks that the caller is the user or a superadmin: 404 if not.
-pub(super) fn require_self(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
+/// Checks that the caller is the user, or a superadmin: 404 if not.
+pub(super) fn require_own(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
     if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound(Code::UserNotFound));
     }
@@ -230,8 +230,8 @@ pub(super) fn end_one(tx: &mut Tx, user: UserId, session: SessionId) -> Result<(
     revocations::sessions(tx, user, vec![session])
 }
 
-/// Ends all of the user's sessions but `keep`, with their sockets. Without one to keep, nobody who is there now is to stay, so that
-/// the tokens of programs end, too.
+/// Ends all of the user's sessions but `keep`, with their sockets. Without `keep`, whoever uses the account now may be an intruder,
+/// so the tokens of programs end as well.
 pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
     let ended: Vec<SessionId> = tx
         .prepare_cached(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     db::{Columns, Tx, View},
     domain::{
-        access::{self, Caller, PlatformRole, UNKNOWN_CHANNEL},
+        access::{self, Caller, UNKNOWN_CHANNEL},
         accounts::{self, NO_ACCOUNT, sessions},
         mail_queue,
         page::Page,
@@ -91,9 +91,9 @@ pub struct Token {
     pub last_used_at: Option<Time>,
 }
 
-/// Makes a token for the caller, and returns it with its text, which is never shown again. A mail tells the caller. 404 for
-/// another user, and for a channel that the caller doesn't see; 403 for one that the caller isn't in and for a disabled account; 422 for a bad name or end,
-/// no scope, and beyond the most tokens of a user.
+/// Makes a token for the caller, and returns it with its text, which is never shown again. A mail tells the caller. 404 for another
+/// user, and for a channel that the caller doesn't see; 403 for a channel that the caller isn't in, and for a disabled account; 422
+/// for a bad name or end, no scope, and beyond the most tokens of a user.
 pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
     if user != caller.user {
         return Err(Error::NotFound(Code::UserNotFound));
@@ -152,7 +152,7 @@ pub fn find(conn: &View, token: &str) -> Result<Option<SessionId>> {
 
 /// Lists a user's live tokens, newest first. For the user and for superadmins; 404 for other callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Token>> {
-    sessions::require_self(conn, caller, user)?;
+    sessions::require_own(conn, caller, user)?;
     live(conn, user, conn.now(), page)
 }
 
@@ -170,9 +170,9 @@ fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Vec<To
 
 /// Ends a live token, with its sockets. For its user and for superadmins; 404 for other callers.
 pub fn revoke(tx: &mut Tx, caller: Caller, user: UserId, token: SessionId) -> Result<()> {
-    let is_seen = user == caller.user || caller.holds(PlatformRole::Superadmin);
+    sessions::require_own(tx, caller, user)?;
     let sql = "select 1 from sessions where id = ?1 and user_id = ?2 and token_hash is not null and ended_at is null and expires_at > ?3";
-    if !is_seen || !tx.prepare_cached(sql)?.exists((token, user, tx.now()))? {
+    if !tx.prepare_cached(sql)?.exists((token, user, tx.now()))? {
         return Err(Error::NotFound(Code::TokenNotFound));
     }
     sessions::end_one(tx, user, token)

@@ -19,7 +19,8 @@ pub(in crate::domain) fn write(tx: &mut Tx, mut message: Message, root: Option<R
     write_as_is(tx, message, root)
 }
 
-/// [`write()`] with the mentions that the message has, none for a new one: for texts by strangers, whose names are to call nobody.
+/// Works like [`write()`], and keeps the mentions that the message has: none if it is new. For texts by strangers, who must not
+/// notify anybody.
 pub(in crate::domain) fn write_as_is(tx: &mut Tx, mut message: Message, root: Option<Root>) -> Result<Message> {
     let channel = message.channel;
     if let Some(root) = &root {

@@ -99,7 +99,8 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     }
 }
 
-/// The stream of that name, if the caller may hear it now. Whoever has a token for some channels hears these and their threads.
+/// The stream of that name, if the caller may hear it now. A token for some channels opens their streams and those of their
+/// threads.
 pub fn open_to(conn: &Connection, caller: Caller, name: &str) -> Result<Option<Stream>> {
     let Some(stream) = audible(conn, caller.user, name)? else { return Ok(None) };
     let channel = match stream {

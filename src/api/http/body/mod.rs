@@ -77,11 +77,6 @@ impl Bound {
         req.data().is_some_and(|Bound(sender)| sender.has_session.load(Relaxed))
     }
 
-    /// The bytes of a request's body. 413 if there are more than it may have.
-    pub async fn read(req: &Request, body: &mut RequestBody) -> poem::Result<Bytes> {
-        Ok(request_body::read(body.take()?, Bound::of(req)).await?)
-    }
-
     fn of(req: &Request) -> usize {
         req.data().map_or(WITHOUT_SESSION, |Bound(sender)| sender.bytes.load(Relaxed))
     }
@@ -121,16 +116,20 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = read(req, body.take()?, LEAST).await?;
+        let bytes = read_json(req, body.take()?, LEAST).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         Ok(Body(shaped(parse(text)?, text)?, bytes.len()))
     }
 }
 
-/// Reads a body within the limit of its request, or within `least` bytes if that is more. 400 if it is not declared to be JSON,
-/// 413 past the limit.
+/// Reads a body within the limit of its request, or within `least` bytes if that is more. 413 past the limit.
 pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
-    let bytes = request_body::read(body, Bound::of(req).max(least)).await?;
+    request_body::read(body, Bound::of(req).max(least)).await
+}
+
+/// Works like [`read`]. 400 if the body is not declared to be JSON.
+pub async fn read_json(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
+    let bytes = read(req, body, least).await?;
     if bytes.is_empty() || req.content_type().is_some_and(Json::<Value>::check_content_type) {
         Ok(bytes)
     } else {
