@@ -8,7 +8,7 @@ import { fetched } from './fetched.js'
 import { pager } from './pager.js'
 import { deed, section } from './parts.js'
 import { time } from './times.js'
-import { isDone, kind, result } from './webhook-words.js'
+import { isDone, kind, readAs, result } from './webhook-words.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Attempt']} Attempt */
@@ -61,11 +61,12 @@ function row(store, channel, id, item, again) {
     h('div', { class: 'item-text', id: describedBy },
       h('p', { class: 'row-line' }, h('span', null, kind(attempt)), result(attempt),
         h('span', { class: 'quiet small' }, time(attempt.attempted))),
-      h('p', { class: 'quiet small' },
-        t('settings.attemptTook', { time: number(attempt.latency_ms, { style: 'unit', unit: 'millisecond' }) }), ' · ',
-        t('settings.attemptNumber', { number: Number(attempt.retries) + 1 }),
-        () => item.value.next_attempt && [' · ', t('settings.attemptNext'), ' ', time(item.value.next_attempt)],
-        attempt.read_as && [' · ', h('bdi', null, attempt.read_as)]),
+      attempt.direction === 'in'
+        ? attempt.read_as !== '' && h('p', { class: 'quiet small' }, readAs(attempt))
+        : h('p', { class: 'quiet small' },
+          t('settings.attemptTook', { time: number(attempt.latency_ms, { style: 'unit', unit: 'millisecond' }) }), ' · ',
+          t('settings.attemptNumber', { number: Number(attempt.retries) + 1 }),
+          () => item.value.next_attempt && [' · ', t('settings.attemptNext'), ' ', time(item.value.next_attempt)]),
       (attempt.error || attempt.response || attempt.received) && h('details', { class: 'more small' },
         h('summary', null, t('settings.attemptDetails')),
         attempt.error && h('p', null, attempt.error),

@@ -1,5 +1,6 @@
 // Words and marks for the states of webhooks and of their attempts.
 
+import { h } from '../../view/element.js'
 import { t } from '../../text/words.js'
 import { badge } from './parts.js'
 
@@ -17,6 +18,10 @@ export const kind = ({ direction, action_type: type }) => {
   if (direction === 'in') return type === 'paused' ? t('settings.attemptFeedPaused') : t('settings.attemptFeed')
   return t('settings.attemptDelivery')
 }
+
+/** The program whose form a feed had. @param {Attempt} attempt */
+export const readAs = ({ read_as: program }) =>
+  program === 'not understood' ? t('settings.attemptNotUnderstood') : h('bdi', null, program)
 
 /** Whether the other side took it. @param {Attempt} attempt */
 export const isDone = ({ status_code: status, error }) => error === '' && /^2\d\d$/.test(status)

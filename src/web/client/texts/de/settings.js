@@ -262,6 +262,7 @@ export default {
   attemptNoAnswer: 'keine Antwort',
   attemptTook: 'Dauer {time}',
   attemptNumber: '{number}. Versuch',
+  attemptNotUnderstood: 'nicht verstanden',
   attemptNext: 'nächster Versuch',
   attemptDetails: 'Einzelheiten',
   attemptAnswer: 'Die Antwort des Empfängers',

@@ -262,6 +262,7 @@ export default {
   attemptNoAnswer: 'no answer',
   attemptTook: 'took {time}',
   attemptNumber: 'attempt {number}',
+  attemptNotUnderstood: 'not understood',
   attemptNext: 'next attempt',
   attemptDetails: 'Details',
   attemptAnswer: 'The answer of the receiver',

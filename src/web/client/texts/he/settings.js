@@ -262,6 +262,7 @@ export default {
   attemptNoAnswer: 'אין תשובה',
   attemptTook: 'משך {time}',
   attemptNumber: 'ניסיון {number}',
+  attemptNotUnderstood: 'לא הובן',
   attemptNext: 'הניסיון הבא',
   attemptDetails: 'פרטים',
   attemptAnswer: 'התשובה של הנמען',
