@@ -47,7 +47,8 @@ create table users (
     last_seen_at  integer,                                    -- written once a minute at the most
     created_at    integer not null,
     updated_at    integer not null,
-    last_seq      integer not null default 0                  -- of the account's own stream
+    last_seq      integer not null default 0,                 -- of the account's own stream
+    is_bot        integer not null default 0 check (is_bot in (0, 1)) -- then it has a row in `bots`, no mailbox and no password
 ) strict, without rowid;
 
 -- Accounts of OpenID Connect issuers.
@@ -189,6 +190,16 @@ create table former_members (
     user_id         blob not null references users (id),
     primary key (organisation_id, user_id)
 ) strict, without rowid;
+
+-- Accounts of an organisation that programs alone use.
+create table bots (
+    user_id         blob primary key references users (id),
+    organisation_id blob not null references organisations (id),
+    owner_id        blob not null references users (id),      -- who makes its tokens
+    description     text not null default ''
+) strict, without rowid;
+create index bots_by_organisation on bots (organisation_id);
+create index bots_by_owner on bots (owner_id);
 
 create table invitations (
     id              blob primary key check (length(id) = 16),

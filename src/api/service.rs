@@ -19,6 +19,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             organisations::Api,
             organisations::channels::Api,
             organisations::members::Api,
+            organisations::bots::Api,
             organisations::roles::Api,
             organisations::permissions::Api,
             organisations::invitations::Api,

@@ -14,6 +14,8 @@ pub enum Tag {
     Organisations,
     /// List an organisation's members, add and remove them, and change their role or status.
     Members,
+    /// Make members of an organisation that are programs, change and remove them.
+    Bots,
     /// List the roles of an organisation, and make its own roles with the rights that they give.
     Roles,
     /// Invite people to an organisation by e-mail with `POST /invite`, see and cancel invitations, and accept one.

@@ -28,6 +28,15 @@ pub struct Email {
     pub email: String,
 }
 
+/// The bot that a command is about.
+#[derive(Args)]
+#[group(skip)]
+pub struct Bot {
+    /// Username of the bot
+    #[arg(long, value_name = "USERNAME")]
+    pub bot: String,
+}
+
 /// The organisation in which a command works.
 #[derive(Args)]
 pub struct Organisation {

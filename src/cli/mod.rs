@@ -2,6 +2,7 @@
 
 mod args;
 mod backup;
+mod bot;
 mod channel;
 mod completions;
 mod config_command;
@@ -17,12 +18,12 @@ mod log;
 mod mail;
 mod migrate;
 mod org;
+mod programs;
 mod serve;
 mod systemd;
 mod terminal;
 mod token;
 mod user;
-mod user_token;
 mod webhook;
 
 use std::process::ExitCode;
@@ -60,6 +61,9 @@ enum Command {
     /// Manage organisations, also while the server runs
     #[command(subcommand)]
     Org(org::Command),
+    /// Manage bots and their tokens, also while the server runs
+    #[command(subcommand)]
+    Bot(bot::Command),
     /// Import from another service, also while the server runs
     #[command(subcommand)]
     Import(import::Command),
@@ -134,6 +138,7 @@ fn listed_by(err: &Error) -> &'static str {
     match err {
         Error::NotFound(Code::OrganisationNotFound) => ": `tidings org list` lists all",
         Error::NotFound(Code::ChannelNotFound) => ": `tidings channel list` lists those of an organisation",
+        Error::NotFound(Code::BotNotFound) => ": `tidings bot list` lists those of an organisation",
         Error::NotFound(Code::WebhookNotFound) => ": `tidings webhook list` lists all",
         _ => "",
     }
@@ -159,6 +164,7 @@ fn run() -> Result<()> {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches, read_again),
         Command::User(command) => user::run(&data_dir, output, command),
         Command::Org(command) => org::run(&data_dir, output, command),
+        Command::Bot(command) => bot::run(&data_dir, output, command),
         Command::Import(command) => import::run(&data_dir, output, command),
         Command::Channel(command) => channel::run(&data_dir, output, command),
         Command::Invite(command) => invite::run(&data_dir, output, command),

@@ -7,9 +7,8 @@ use serde_json::json;
 
 use super::{
     args::{Email, Limit},
-    folder,
+    folder, programs,
     terminal::Output,
-    user_token,
 };
 use crate::{
     config::Links,
@@ -82,7 +81,7 @@ pub enum Command {
     Sessions(Email),
     /// Make, list and end the tokens of programs that act as an account
     #[command(subcommand)]
-    Token(user_token::Command),
+    Token(programs::Command<Email>),
     /// End all sessions and tokens of an account; a running server notices within a second
     Logout(Email),
     /// Disable an account: nobody can log in to it, and a running server ends its sessions within a second
@@ -178,7 +177,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Role { email: Email { email }, role } => {
             change(folder, output, &email, |tx| administration::set_role(tx, &email, role.into()))
         }
-        Command::Token(command) => user_token::run(folder, output, command),
+        Command::Token(command) => programs::run(folder, output, command),
         Command::Logout(Email { email }) => change(folder, output, &email, |tx| administration::log_out(tx, &email)),
         Command::Disable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, false)),
         Command::Enable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, true)),

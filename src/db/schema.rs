@@ -72,6 +72,7 @@ const HISTORY: History = History {
         (12, include_str!("migrations/0012.sql")),
         (13, include_str!("migrations/0013.sql")),
         (14, include_str!("migrations/0014.sql")),
+        (15, include_str!("migrations/0015.sql")),
     ],
 };
 

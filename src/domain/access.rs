@@ -120,6 +120,44 @@ pub fn may(conn: &Connection, caller: Caller, right: Rights, organisation: Organ
     Ok(membership)
 }
 
+// A bot -----------------------------------------------------------------------------------------
+
+/// A bot that the caller manages, as a member of its organisation with the right `manage:webhooks`.
+#[derive(Clone, Copy, Debug)]
+pub struct BotAccess {
+    pub organisation: OrganisationId,
+    /// The caller's membership in the bot's organisation.
+    pub membership: Membership,
+    /// The rights that the bot's role holds.
+    rights: Rights,
+    is_owner: bool,
+}
+
+impl BotAccess {
+    /// Checks that the caller owns the bot, and holds every right that the bot has: 403 if not. Whoever makes a token of the bot
+    /// can do what the bot can, and read the private channels that it is in.
+    pub fn require_owner(self) -> Result<()> {
+        if !self.is_owner {
+            return Err(Error::Forbidden(Code::OwnerOnly, "Only the bot's owner makes tokens of it"));
+        }
+        self.membership.require_all(self.rights)
+    }
+}
+
+/// Finds a bot that the caller manages, and that has not been removed.
+pub fn manages_bot(conn: &Connection, caller: Caller, bot: UserId) -> Result<Option<BotAccess>> {
+    let sql = "select b.organisation_id, b.owner_id = ?2, r.rights from bots b
+           join organisation_members m on m.organisation_id = b.organisation_id and m.user_id = b.user_id
+           join roles r on r.id = m.role_id
+         where b.user_id = ?1";
+    let row = |row: &Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let Some((organisation, is_owner, rights)) = conn.prepare_cached(sql)?.query_row((bot, caller.user), row).optional()? else {
+        return Ok(None);
+    };
+    let own = membership(conn, organisation, caller.user)?.filter(|own| own.rights.include(Rights::MANAGE_WEBHOOKS));
+    Ok(own.map(|membership| BotAccess { organisation, membership, rights, is_owner }))
+}
+
 // A channel --------------------------------------------------------------------------------------
 
 /// The caller's rights in a channel that they see.

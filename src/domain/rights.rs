@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::{
@@ -256,6 +257,8 @@ impl ToSql for BuiltInRole {
 
 text_enum! {
     /// The status of a member of an organisation.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum MemberStatus {
         Active = "active",
         /// A label: the member keeps all access.

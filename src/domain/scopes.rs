@@ -86,6 +86,7 @@ const READ: &[&str] = &[
     "GET /organisations/slug/{slug}",
     "GET /organisations/{org_id}/users",
     "GET /organisations/{org_id}/metrics",
+    "GET /organisations/{org_id}/bots",
     "GET /permissions",
     "GET /organisations/{org_id}/roles",
     "GET /organisations/{org_id}/roles/{role_id}",

@@ -159,6 +159,8 @@ codes! {
     SessionNotFound = "session_not_found", 404;
     /// There is no such token, or it has ended. Load the list again.
     TokenNotFound = "token_not_found", 404;
+    /// There is no such bot in the organisation, or it was removed. Load the list again.
+    BotNotFound = "bot_not_found", 404;
     /// There is no such organisation, or the caller isn't a member. Show the organisations that the caller has.
     OrganisationNotFound = "organisation_not_found", 404;
     /// There is no such member. Load the list again.
@@ -250,6 +252,8 @@ codes! {
     UserNotAMember = "user_not_a_member", 422;
     /// The member is deactivated. Activate them first.
     MemberDeactivated = "member_deactivated", 422;
+    /// The member is a bot, which can't own an organisation. Choose a person.
+    MemberIsBot = "member_is_bot", 422;
     /// There are `limit` of these already, which is the most. Ask the person to remove one first.
     LimitReached = "limit_reached", 422;
     /// The account has `limit` of these already, which is the most for one account. Say so; others may still make some.

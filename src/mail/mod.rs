@@ -194,6 +194,18 @@ pub fn token_made(to: &str) -> Mail {
     mail(MailKind::Notice, to, "A token was made for your account", text)
 }
 
+/// [`token_made`] for the owner of a bot.
+pub fn bot_token_made(to: &str) -> Mail {
+    let text = "A token was made with which a program can use a bot of yours. The settings of the bot's organisation list its tokens, and end them. If it was not you, reset your password at once: that ends all tokens, those of your bots included.";
+    mail(MailKind::Notice, to, "A token was made for your bot", text)
+}
+
+/// A notice to an organisation's owner, who owns the bots of a member who has left. It shows no name that somebody has chosen.
+pub fn bots_passed_on(to: &str) -> Mail {
+    let text = "Somebody who owned bots can't use your organisation any more, so these bots are yours now. Their tokens were ended, because their former owner knows them, and the programs that used them can't post until they get new ones. The settings of the organisation list the bots.";
+    mail(MailKind::Notice, to, "Bots of your organisation are yours now", text)
+}
+
 /// A mail to the owner of a webhook that became `paused` or `inactive`. It is no [`MailKind::Notice`], because the owner chose the
 /// names in it, may have registered with another person's address, and can make the webhook stop any number of times.
 pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {

@@ -39,6 +39,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "events": "docs/events.md",
     "errors": "docs/errors.md",
     "tokens": "docs/tokens.md",
+    "bots": "docs/bots.md",
     "webhooks": "docs/webhooks.md",
     "assistants": "docs/assistants.md",
     "integrations": "docs/integrations.md",

@@ -194,6 +194,7 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("reactions", _) => "emoji",
             ("invite", _) => "invitation",
             ("join-links", _) => "join_link",
+            ("bots", _) => "bot",
             ("feed", _) => "slug",
             ("history", "{history_id}") => "attempt",
             ("history", _) => "webhook",
@@ -237,6 +238,7 @@ async fn world(
     let invitation = owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
     let invited_as = &invitation["data"]["invitations"][0];
     let link = owner.post(&format!("/organisations/{org}/join-links"), json!({})).await.expect(201);
+    let bot = owner.post(&format!("/organisations/{org}/bots"), json!({ "name": "Builds" })).await.expect(201);
     let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
@@ -255,6 +257,7 @@ async fn world(
         ("invitation", text(&invited_as["id"])),
         ("invitation_token", text(&invited_as["invite_token"])),
         ("join_link", text(&link["data"]["id"])),
+        ("bot", text(&bot["data"]["id"])),
         ("invited", invited),
         ("role", text(&role["data"]["uuid"])),
         ("user", target.user_id.clone()),

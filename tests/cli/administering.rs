@@ -76,6 +76,49 @@ async fn a_token_made_beside_a_running_server_works_until_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn a_bot_made_beside_a_running_server_posts_until_it_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (ada, path) = server.poster().await;
+    let command = |command: &[&str]| run(&[&["bot"], command, &["--data-dir", at]].concat());
+    let made = printed(&command(&[
+        "create",
+        "--organisation",
+        "engines",
+        "--name",
+        "Build server",
+        "--description",
+        "Says what was built",
+    ]));
+    assert_eq!(made.trim(), "made build-server");
+    let scopes = ["--scope", "post", "--scope", "channels"];
+    let token = printed(&command(&[&["token", "create", "--bot", "BUILD-server", "--name", "ci"][..], &scopes].concat()));
+    let token = token.trim();
+    let (status, joined) = server.call(Method::POST, &format!("{path}/join"), token, json!({})).await.unwrap();
+    assert_eq!(status, 200, "{joined}");
+    let say = async || {
+        let messages = format!("{path}/messages");
+        server.call(Method::POST, &messages, token, json!({ "content": "Build 7 passed" })).await.unwrap()
+    };
+    let (status, said) = say().await;
+    assert_eq!((status, &said["data"]["user_type"], &said["data"]["full_name"]), (201, &json!("bot"), &json!("Build server")));
+    assert!(printed(&command(&["list", "--organisation", "engines"])).contains("Says what was built"));
+    assert!(printed(&command(&["token", "list", "--bot", "build-server"])).contains("ci"));
+    assert!(!printed(&run(&["user", "list", "--data-dir", at])).contains("bot.invalid"), "it is nobody's account");
+    refused(
+        &command(&["create", "--organisation", "engines", "--name", "x", "--owner", "nobody@x.example"]),
+        "Account not found",
+    );
+    refused(&command(&["delete", "--bot", "ada"]), "Bot not found: `tidings bot list` lists those of an organisation");
+    printed(&command(&["delete", "--bot", "build-server"]));
+    until("the token is refused", async || (say().await.0 == 401).then_some(())).await;
+    refused(&command(&["delete", "--bot", "build-server"]), "Bot not found");
+    let (_, members) = server.call(Method::GET, &path, &ada, json!({})).await.unwrap();
+    assert_eq!(members["data"]["user_count"], 1, "{members}");
+}
+
+#[tokio::test]
 async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().to_str().unwrap();

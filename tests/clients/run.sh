@@ -1,9 +1,10 @@
 #!/bin/bash
 # Generates a TypeScript and a Python client from the OpenAPI document, checks examples/client.ts and examples/client.py
-# strictly against them, and runs both programs against the server.
-# Usage: run.sh TIDINGS_BINARY, after `npm ci` in this folder, with the packages of requirements.txt in the PATH.
+# strictly against them, and runs both programs against the server. Then runs the bots of examples/.
+# Usage: run.sh TIDINGS_BINARY BOT_IN_RUST, after `npm ci` in this folder, with the packages of requirements.txt in the PATH.
 set -euo pipefail
 tidings=$(realpath "$1")
+bot=$(realpath "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 examples=$(realpath "$here/../../examples")
 scratch=$(mktemp -d)
@@ -18,11 +19,11 @@ exec 3<said
 base=$(grep -om 1 'http://[0-9.:]*' <&3)
 
 "$tidings" openapi >openapi.json
-cp "$here/package.json" "$examples/client.ts" "$examples/client.py" .
+cp "$here/package.json" "$examples"/{client,bot}.{ts,py} .
 ln -s "$here/node_modules" node_modules
 
 "$here/node_modules/.bin/openapi-typescript" openapi.json -o tidings.d.ts
-"$here/node_modules/.bin/tsc" --strict --target es2022 --module nodenext client.ts
+"$here/node_modules/.bin/tsc" --strict --target es2022 --module nodenext client.ts bot.ts
 
 openapi-python-client generate --path openapi.json --meta none --fail-on-warning
 # The generator's own tidings_client/client.py is not clean, so that what it makes of the document is named instead.
@@ -44,3 +45,5 @@ check() {
 }
 check node client.js
 check python3 client.py
+
+timeout 120 node "$here/bots.mjs" "$base" "node bot.js" "python3 bot.py" "$bot"

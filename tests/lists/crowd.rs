@@ -349,6 +349,8 @@ impl Named<'_> {
             ),
             case("GET /permissions", "/permissions".into(), "/data", "key", "select 8".into()),
             case("GET /organisations/{org_id}/roles", format!("/organisations/{org}/roles"), "/data", "id", of("roles")),
+            // An organisation has at most 100.
+            case("GET /organisations/{org_id}/bots", format!("/organisations/{org}/bots"), "/data", "id", of("bots")),
             case(
                 "GET /organisations/{org_id}/invites",
                 format!("/organisations/{org}/invites?limit=1000"),

@@ -24,7 +24,7 @@ REFUSED_BY_STATE = {
     r"besides the caller": "the body names only the caller",
     r"can't be the owner|is in use|is inactive": "the record is in a state that rules the change out",
     r"pages end after": "page and limit together lead too deep",
-    r"at most \d+ (channels|roles|webhooks|direct|different|pinned|organisations|tokens)": "a quota is used up",
+    r"at most \d+ (channels|roles|webhooks|direct|different|pinned|organisations|tokens|bots)": "a quota is used up",
     r"more than \d+ events": "the span of time has too many events",
     r"has no webhook_url": "the webhook delivers nothing",
     r"webhook_url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",

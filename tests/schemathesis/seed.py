@@ -43,9 +43,10 @@ def world(name, others):
     invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
     link = call("POST", f"/organisations/{organisation}/join-links", {})["data"]["id"]
     role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
+    bot = call("POST", f"/organisations/{organisation}/bots", {"name": "Build"})["data"]["id"]
     token = call("POST", f"/users/{SELF}/tokens", {"name": name, "scopes": ["read"]})["data"]["id"]
     return {
-        "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
+        "bot": bot, "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
         "join_link": link,
     }
@@ -69,7 +70,7 @@ def kind(method, template, at):
         return "message" if segment == "{thread_id}" or (method != "POST" and segment == "{id}") else "channel"
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
-        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "feed": "slug", "tokens": "token",
+        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "feed": "slug", "tokens": "token",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 

@@ -13,6 +13,7 @@ use crate::{
     db::View,
     domain::{
         access::Caller,
+        accounts,
         channel_summaries::{self, ChannelSummary, Own},
         channels::{
             lists::{Described, Users},
@@ -178,6 +179,8 @@ pub struct Participant {
     full_name: String,
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
+    /// Whether the member is a person or a bot: `user` or `bot`.
+    user_type: String,
 }
 
 impl From<members::Member> for Participant {
@@ -187,6 +190,7 @@ impl From<members::Member> for Participant {
             username: member.username,
             full_name: member.full_name,
             avatar_url: member.avatar_url,
+            user_type: accounts::user_type(member.is_bot).into(),
         }
     }
 }

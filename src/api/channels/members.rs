@@ -21,7 +21,7 @@ use crate::{
         tags::Tag,
     },
     domain::{
-        accounts::{Username, UsernameIfAny},
+        accounts::{self, Username, UsernameIfAny},
         channels::{self, members::LISTED_MAX},
     },
     error::Result,
@@ -245,6 +245,8 @@ struct ChannelMember {
     full_name: String,
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
+    /// Whether the member is a person or a bot: `user` or `bot`.
+    user_type: String,
     /// The integer of the member's role in the organisation; null for a side of a direct message who has left.
     role_id: Nullable<i64>,
     joined_at: Time,
@@ -257,6 +259,7 @@ impl From<channels::members::Member> for ChannelMember {
             username: member.username,
             full_name: member.full_name,
             avatar_url: member.avatar_url,
+            user_type: accounts::user_type(member.is_bot).into(),
             role_id: Nullable(member.role_id),
             joined_at: member.joined_at,
         }

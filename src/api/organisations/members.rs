@@ -21,6 +21,7 @@ use crate::{
         tags::Tag,
     },
     domain::{
+        accounts,
         organisations::{
             leaving,
             member_search::{self, Search},
@@ -291,6 +292,8 @@ struct Member {
     status: String,
     /// The address of the member's picture; empty if there is none.
     profile_url: String,
+    /// Whether the member is a person or a bot: `user` or `bot`.
+    user_type: String,
     /// Whether the e-mail address is verified; until then, anybody may have registered it.
     is_verified: bool,
     /// When the member joined; `0001-01-01T00:00:00Z` for a former member.
@@ -311,6 +314,7 @@ impl From<members::Listed> for Member {
             role_id: Nullable(member.role_id),
             status: member.status.map_or("removed", MemberStatus::as_str).into(),
             profile_url: member.avatar_url,
+            user_type: accounts::user_type(member.is_bot).into(),
             is_verified: member.is_verified,
             created_at: member.joined_at.unwrap_or(Time::NEVER),
         }

@@ -1,6 +1,7 @@
 //! Organisations.
 
 pub mod acceptance;
+pub mod bots;
 pub mod channels;
 pub mod invitations;
 pub mod join_links;

@@ -126,6 +126,7 @@ impl People {
             avatar_url: String::new(),
             is_active: email.is_some(),
             created_at: self.began,
+            bot: None,
         }
     }
 

@@ -48,10 +48,11 @@ fn from_row(row: &Row) -> rusqlite::Result<Account> {
     })
 }
 
-/// Lists the accounts whose address, username or name contains a text, in any case, in the order of their addresses.
+/// Lists the accounts of people whose address, username or name contains a text, in any case, in the order of their addresses.
 pub fn list(conn: &Connection, search: &str, limit: u32) -> Result<Vec<Account>> {
     let sql = format!(
-        "{SELECT} where ?1 = '' or instr(lower(email || ' ' || username || ' ' || first_name || ' ' || last_name), ?1)
+        "{SELECT} where not is_bot
+           and (?1 = '' or instr(lower(email || ' ' || username || ' ' || first_name || ' ' || last_name), ?1))
          order by email limit ?2"
     );
     let mut select = conn.prepare_cached(&sql)?;
@@ -70,7 +71,7 @@ pub struct Details {
 
 /// The account with this address.
 pub fn show(conn: &Connection, email: &str, now: Time) -> Result<Details> {
-    let mut select = conn.prepare_cached(&format!("{SELECT} where email = ?1"))?;
+    let mut select = conn.prepare_cached(&format!("{SELECT} where email = ?1 and not is_bot"))?;
     let account = select.query_row([email], from_row).optional()?.ok_or(NO_ACCOUNT)?;
     let organisations = conn
         .prepare_cached(

@@ -13,13 +13,15 @@ use crate::{
 /// The separator before each name. No name contains it.
 pub const BEGINNING: char = '\n';
 
-/// Each word of the full name, the username and the address, and each part of these. Folded.
+/// Each word of the full name, the username and the address, and each part of these. Folded. A bot's address says nothing.
 fn names(user: &User) -> String {
-    let (full_name, local) = (user.full_name(), local_part(&user.email));
-    let parted: Vec<&str> = full_name.split_whitespace().chain([user.username.as_str(), local]).collect();
+    let email = Some(user.email.as_str()).filter(|_| !user.is_bot);
+    let full_name = user.full_name();
+    let parted = full_name.split_whitespace().chain([user.username.as_str()]).chain(email.map(local_part));
+    let parted: Vec<&str> = parted.collect();
     let parts = parted.iter().flat_map(|word| word.split(|c: char| !c.is_alphanumeric())).filter(|part| !part.is_empty());
     let mut names = parted.clone();
-    names.extend([user.email.as_str()].into_iter().chain(parts));
+    names.extend(email.into_iter().chain(parts));
     let (mut all, mut taken) = (String::new(), Vec::new());
     for name in names {
         if !taken.contains(&name) {

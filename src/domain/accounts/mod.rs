@@ -69,6 +69,8 @@ pub struct User {
     /// Whether the account's user has proved to read the mailbox ([`proof::prove`]). Implies `is_verified`.
     pub mailbox_proved: bool,
     pub is_onboarded: bool,
+    /// Whether programs alone use the account, which has no mailbox and no password.
+    pub is_bot: bool,
     pub current_org: Option<OrganisationId>,
     /// [`NO_ORGANISATION`] without a current organisation.
     pub current_organisation_slug: String,
@@ -93,6 +95,11 @@ pub fn shown_name<'a>(full_name: &'a str, username: &'a str, email: &'a str) -> 
 
 pub fn full_name(first_name: &str, last_name: &str) -> String {
     format!("{first_name} {last_name}").trim().to_owned()
+}
+
+/// What answers call an account's user: a person is a `user`, a program a `bot`.
+pub fn user_type(is_bot: bool) -> &'static str {
+    if is_bot { "bot" } else { "user" }
 }
 
 /// The part of an address before the `@`.
@@ -129,10 +136,10 @@ impl New {
     }
 }
 
-/// Checks the address of a new account, which is none of those that erased accounts get.
+/// Checks the address of a new account, which is none of those that erased accounts and bots get.
 fn check_email(email: &str) -> Result<String, Refusal> {
     let email = text::email(email, "email")?;
-    if email.ends_with(ERASED) { Err(reserved("email", &email)) } else { Ok(email) }
+    if email.ends_with(ERASED) || email.ends_with(BOT) { Err(reserved("email", &email)) } else { Ok(email) }
 }
 
 /// Checks a username that somebody chooses. It is none that an erased account gets, and none that mentions everybody.
@@ -176,11 +183,17 @@ pub fn check_password(password: &str, field: &str, email: &str, username: &str) 
 
 /// Makes an account. 422 if the address or the username is taken.
 pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
+    let id = UserId::new();
+    insert(tx, id, new, password_hash).map(|()| id)
+}
+
+/// [`create`] with this identifier.
+pub(in crate::domain) fn insert(tx: &mut Tx, id: UserId, new: &New, password_hash: &str) -> Result<()> {
     let username = match &new.username {
         Some(name) => name.clone(),
         None => free_username(tx, &new.email)?,
     };
-    let (id, now) = (UserId::new(), tx.now());
+    let now = tx.now();
     let inserted = tx
         .prepare_cached(
             "insert into users (id, email, username, password_hash, first_name, last_name, role, created_at, updated_at)
@@ -191,7 +204,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
         Err(Error::Invalid(_)) if find_by_email(tx, &new.email)?.is_some() => {
             Err(Error::Invalid(Code::EmailTaken.says("email already exists").at("email")))
         }
-        other => other.map(|_| id),
+        other => other.map(drop),
     }
 }
 
@@ -220,6 +233,8 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
 
 /// The ending of erased people's addresses. Nobody registers one.
 pub const ERASED: &str = "@deleted.invalid";
+/// The ending of bots' addresses, where nobody reads mail. Nobody registers one.
+pub const BOT: &str = "@bot.invalid";
 /// The name of an erased person, as author and in direct messages.
 pub const ERASED_PERSON: &str = "Deleted user";
 /// The beginning of erased people's usernames, in lower case. Nobody chooses one.
@@ -231,7 +246,7 @@ pub const NO_ORGANISATION: &str = "client";
 /// Selects accounts. [`from_row`] takes the columns in this order.
 const SELECT: &str =
     "select u.id, u.email, u.username, u.password_hash, u.first_name, u.last_name, u.phone, u.avatar_url, u.role, u.is_active,
-      u.is_verified, u.mailbox_proved, u.is_onboarded, o.id, o.slug, u.created_at, u.updated_at
+      u.is_verified, u.mailbox_proved, u.is_onboarded, u.is_bot, o.id, o.slug, u.created_at, u.updated_at
     from users u left join organisations o on o.id = u.current_org and o.deleted_at is null";
 
 pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
@@ -248,9 +263,9 @@ pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
     find(conn, caller.user)?.ok_or(Error::Unauthorized(Code::TokenInvalid, "The account is gone"))
 }
 
-/// Finds an account by its address in the form of [`text::email_address`].
+/// Finds a person's account by its address in the form of [`text::email_address`]. Nobody reads mail at the address of a bot.
 pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
-    Ok(conn.prepare_cached(&format!("{SELECT} where u.email = ?1"))?.query_row([email], from_row).optional()?)
+    Ok(conn.prepare_cached(&format!("{SELECT} where u.email = ?1 and not u.is_bot"))?.query_row([email], from_row).optional()?)
 }
 
 /// The command line's error for an address without an account.
@@ -281,6 +296,7 @@ fn from_row(row: &Row) -> rusqlite::Result<User> {
         is_verified: columns.take()?,
         mailbox_proved: columns.take()?,
         is_onboarded: columns.take()?,
+        is_bot: columns.take()?,
         current_org: columns.take()?,
         current_organisation_slug: columns.take::<Option<String>>()?.unwrap_or_else(|| NO_ORGANISATION.into()),
         created_at: columns.take()?,

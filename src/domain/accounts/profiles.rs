@@ -55,7 +55,12 @@ impl Edit {
 /// Changes the caller's profile. If a name, the phone or the picture changes, the jobs tell the user's organisations. The
 /// names that the user has in channels stay. 400 for a bad username, 422 for a taken one and for any other bad field.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
-    let before = accounts::own(tx, caller)?;
+    let own = accounts::own(tx, caller)?;
+    change(tx, own, edit)
+}
+
+/// [`update`] of an account that the caller may change.
+pub(in crate::domain) fn change(tx: &mut Tx, before: User, edit: Edit) -> Result<User> {
     let edit = edit.check(&before.username)?;
     if edit == Edit::default() {
         return Ok(before);
@@ -66,9 +71,9 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
            updated_at = ?7
          where id = ?1",
     )?
-    .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, tx.now()))
+    .execute((before.id, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, tx.now()))
     .or_conflict(|| Error::Invalid(Code::UsernameTaken.says("username already exists").at("username")))?;
-    let user = accounts::own(tx, caller)?;
+    let user = accounts::get(tx, before.id)?;
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
     member_names::write(tx, &user)?;
     // Each announcement costs a row of the event log per organisation.

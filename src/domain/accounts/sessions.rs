@@ -14,7 +14,7 @@ use crate::{
         scopes::{Grant, Scopes},
     },
     error::{Code, Error, Result},
-    id::{SessionId, UserId},
+    id::{OrganisationId, SessionId, UserId},
     secret,
     time::Time,
 };
@@ -231,7 +231,7 @@ pub(super) fn end_one(tx: &mut Tx, user: UserId, session: SessionId) -> Result<(
 }
 
 /// Ends all of the user's sessions but `keep`, with their sockets. Without `keep`, whoever uses the account now may be an intruder,
-/// so the tokens of programs end as well.
+/// so the tokens of programs end as well, those of the user's bots included.
 pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
     let ended: Vec<SessionId> = tx
         .prepare_cached(
@@ -240,7 +240,17 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
         )?
         .query_map((user, keep, tx.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    revocations::sessions(tx, user, ended)
+    revocations::sessions(tx, user, ended)?;
+    if keep.is_none() { end_of_bots(tx, user, None) } else { Ok(()) }
+}
+
+/// Ends the tokens of a user's bots, of one organisation or of all: whoever owns a bot may know its tokens.
+pub fn end_of_bots(tx: &mut Tx, owner: UserId, organisation: Option<OrganisationId>) -> Result<()> {
+    let bots: Vec<UserId> = tx
+        .prepare_cached("select user_id from bots where owner_id = ?1 and (?2 is null or organisation_id = ?2)")?
+        .query_map((owner, organisation), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    bots.into_iter().try_for_each(|bot| end_others(tx, bot, None))
 }
 
 /// Deletes at most `limit` sessions that ended or expired before the given time.

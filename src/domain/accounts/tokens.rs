@@ -10,7 +10,7 @@ use crate::{
     db::{Columns, Tx, View},
     domain::{
         access::{self, Caller, UNKNOWN_CHANNEL},
-        accounts::{self, NO_ACCOUNT, sessions},
+        accounts::{self, User, sessions},
         mail_queue,
         page::Page,
         scopes::{Scope, Scopes},
@@ -18,7 +18,7 @@ use crate::{
     },
     error::{Code, Error, Refusal, Result},
     id::{ChannelId, SessionId, UserId},
-    mail,
+    mail::{self, Mail},
     secret::{self, api_token},
     time::Time,
 };
@@ -91,17 +91,18 @@ pub struct Token {
     pub last_used_at: Option<Time>,
 }
 
-/// Makes a token for the caller, and returns it with its text, which is never shown again. A mail tells the caller. 404 for another
-/// user, and for a channel that the caller doesn't see; 403 for a channel that the caller isn't in, and for a disabled account; 422
-/// for a bad name or end, no scope, and beyond the most tokens of a user.
+/// Makes a token for the caller or a bot of theirs, and returns it with its text, which is never shown again. A mail tells the caller.
+/// 404 for another user, and for a channel that the token's user doesn't see; 403 for a channel that this user isn't in, for a bot of
+/// another owner or with rights that the caller lacks, and for a disabled account; 422 for a bad name or end, no scope, and beyond the
+/// most tokens of a user.
 pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
     if user != caller.user {
-        return Err(Error::NotFound(Code::UserNotFound));
+        access::manages_bot(tx, caller, user)?.ok_or(Error::NotFound(Code::UserNotFound))?.require_owner()?;
     }
     let now = tx.now();
     let scopes = new.check(now).map_err(Error::Invalid)?;
     for channel in new.channels.iter().flatten() {
-        access::is_in_channel(tx, caller, *channel, UNKNOWN_CHANNEL)?;
+        access::is_in_channel(tx, Caller { user, ..caller }, *channel, UNKNOWN_CHANNEL)?;
     }
     let account = accounts::get(tx, user)?;
     sessions::require_active(&account)?;
@@ -136,9 +137,19 @@ pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Tok
         limit.execute((id, channel))?;
     }
     drop(limit);
-    mail_queue::add(tx, mail::token_made(&account.email))?;
+    mail_queue::add(tx, notice(tx, &account)?)?;
     let made = select(tx, "id = ?1", [id])?.pop().ok_or_else(|| Error::internal("the token was just made"))?;
     Ok((made, token))
+}
+
+/// The mail that tells of a new token: for that of a bot, to its owner.
+fn notice(conn: &Connection, user: &User) -> Result<Mail> {
+    if !user.is_bot {
+        return Ok(mail::token_made(&user.email));
+    }
+    let owner = "select u.email from bots b join users u on u.id = b.owner_id where b.user_id = ?1";
+    let owner: String = conn.prepare_cached(owner)?.query_row([user.id], |row| row.get(0))?;
+    Ok(mail::bot_token_made(&owner))
 }
 
 /// The session of a token, if it is live.
@@ -150,27 +161,28 @@ pub fn find(conn: &View, token: &str) -> Result<Option<SessionId>> {
     Ok(conn.prepare_cached(sql)?.query_row((secret::sha256(token), conn.now()), |row| row.get(0)).optional()?)
 }
 
-/// Lists a user's live tokens, newest first. For the user and for superadmins; 404 for other callers.
+/// Lists a user's live tokens, newest first. For the user, for those who manage the bot, and for superadmins; 404 for other callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Token>> {
-    sessions::require_own(conn, caller, user)?;
+    require_seen(conn, caller, user)?;
     live(conn, user, conn.now(), page)
 }
 
-/// The live tokens of the account with this address, newest first.
-pub fn list_by_email(conn: &Connection, email: &str, now: Time) -> Result<Vec<Token>> {
-    let user = accounts::find_by_email(conn, email)?.ok_or(NO_ACCOUNT)?;
-    live(conn, user.id, now, Page::new(1, MOST))
-}
-
-fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Vec<Token>> {
+/// A user's live tokens, newest first.
+pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Vec<Token>> {
     let which = "user_id = ?1 and token_hash is not null and ended_at is null and expires_at > ?2
         order by created_at desc, id desc limit ?3 offset ?4";
     select(conn, which, (user, now, page.size, page.offset))
 }
 
-/// Ends a live token, with its sockets. For its user and for superadmins; 404 for other callers.
+/// Checks that the user's tokens are for the caller to see and to end: the user's own, those of a bot that the caller manages, and all
+/// for superadmins. 404 if not.
+fn require_seen(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
+    if access::manages_bot(conn, caller, user)?.is_some() { Ok(()) } else { sessions::require_own(conn, caller, user) }
+}
+
+/// Ends a live token, with its sockets. For its user, for those who manage the bot, and for superadmins; 404 for other callers.
 pub fn revoke(tx: &mut Tx, caller: Caller, user: UserId, token: SessionId) -> Result<()> {
-    sessions::require_own(tx, caller, user)?;
+    require_seen(tx, caller, user)?;
     let sql = "select 1 from sessions where id = ?1 and user_id = ?2 and token_hash is not null and ended_at is null and expires_at > ?3";
     if !tx.prepare_cached(sql)?.exists((token, user, tx.now()))? {
         return Err(Error::NotFound(Code::TokenNotFound));

@@ -56,13 +56,14 @@ pub struct Member {
     pub username: String,
     pub full_name: String,
     pub avatar_url: String,
+    pub is_bot: bool,
     /// The role in the organisation; none for a side of a direct message who has left the organisation.
     pub role_id: Option<i64>,
     pub joined_at: Time,
 }
 
 /// Columns of a member. [`from_row`] takes them in this order.
-const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url,
+const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url, u.is_bot,
     (select m.role_id from channels c cross join organisation_members m on m.organisation_id = c.organisation_id
        and m.user_id = cm.user_id where c.id = cm.channel_id), cm.created_at";
 
@@ -109,7 +110,7 @@ pub(in crate::domain) fn of_direct_messages(conn: &Connection, ids: &[ChannelId]
     let mut rows = select.query([ids])?;
     let mut members: HashMap<ChannelId, Vec<Member>> = HashMap::new();
     while let Some(row) = rows.next()? {
-        members.entry(row.get(7)?).or_default().push(from_row(row)?);
+        members.entry(row.get(8)?).or_default().push(from_row(row)?);
     }
     members.values_mut().for_each(|of| of.sort_unstable_by_key(|member| (member.joined_at, member.user)));
     Ok(members)
@@ -130,6 +131,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
         username: columns.take()?,
         full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
         avatar_url: columns.take()?,
+        is_bot: columns.take()?,
         role_id: columns.take()?,
         joined_at: columns.take()?,
     })

@@ -108,8 +108,8 @@ struct MessageObject<'a> {
     updated_at: Time,
     /// The author's id; empty for a feed without a bearer.
     user_id: String,
-    /// Who wrote the message: a member, or a program through a webhook.
-    #[schemars(extend("enum" = ["user", "webhook"]))]
+    /// Who wrote the message: a person, a bot, or a program through a webhook.
+    #[schemars(extend("enum" = ["user", "bot", "webhook"]))]
     user_type: &'a str,
     /// The author's name in the channel, or the name that a feed set.
     username: &'a str,

@@ -20,7 +20,7 @@ const SHOWN: i64 = 3;
 /// The first participants of each of the threads with these `n`.
 pub fn of(conn: &Connection, roots: &[i64]) -> Result<HashMap<i64, Vec<Participant>>> {
     let mut select = conn.prepare_cached(
-        "select t.root, t.first_n, t.user_id, coalesce(cm.username, u.username), u.first_name, u.last_name, u.avatar_url
+        "select t.root, t.first_n, t.user_id, coalesce(cm.username, u.username), u.first_name, u.last_name, u.avatar_url, u.is_bot
          from json_each(?1) listed
            cross join thread_members t indexed by thread_members_first on t.root = listed.value and t.first_n is not null
              and t.first_n <= coalesce((select last.first_n from thread_members last
@@ -36,6 +36,7 @@ pub fn of(conn: &Connection, roots: &[i64]) -> Result<HashMap<i64, Vec<Participa
             username: columns.take()?,
             full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
             avatar_url: columns.take()?,
+            user_type: accounts::user_type(columns.take()?),
         };
         Ok((root, first, participant))
     };

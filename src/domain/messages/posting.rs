@@ -84,7 +84,8 @@ enum Known {
 
 impl Poster {
     fn find(conn: &Connection, user: UserId, id: Option<MessageId>) -> Result<Poster> {
-        let sql = "select u.first_name, u.last_name, u.email, u.avatar_url, exists (select 1 from messages where id = ?2),
+        let sql =
+            "select u.first_name, u.last_name, u.email, u.avatar_url, u.is_bot, exists (select 1 from messages where id = ?2),
                exists (select 1 from channels where id = ?2) or exists (select 1 from organisations where id = ?2)
              from users u where u.id = ?1";
         let from_row = |row: &Row| {

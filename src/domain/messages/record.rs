@@ -36,6 +36,8 @@ pub struct Message {
     pub full_name: String,
     pub email: String,
     pub avatar_url: String,
+    /// Whether the author is a bot.
+    pub is_bot: bool,
     pub content: String,
     pub mentions: Vec<Mention>,
     pub kind: String,
@@ -75,6 +77,7 @@ impl Message {
             full_name: String::new(),
             email: String::new(),
             avatar_url: String::new(),
+            is_bot: false,
             content: String::new(),
             mentions: Vec::new(),
             kind: "message".into(),
@@ -97,8 +100,8 @@ impl Message {
     }
 
     /// The message as written by a member, whose profile it shows.
-    pub(in crate::domain) fn by(self, user: UserId, Profile { full_name, email, avatar_url }: Profile) -> Message {
-        Message { user: Some(user), full_name, email, avatar_url, ..self }
+    pub(in crate::domain) fn by(self, user: UserId, Profile { full_name, email, avatar_url, is_bot }: Profile) -> Message {
+        Message { user: Some(user), full_name, email, avatar_url, is_bot, ..self }
     }
 
     /// The id of the author's account; empty for a feed without a bearer.
@@ -106,9 +109,9 @@ impl Message {
         self.user.map_or_else(String::new, |user| user.to_string())
     }
 
-    /// Who wrote the message: `user`, or `webhook` for a program.
+    /// Who wrote the message: a person (`user`), a `bot`, or a program through a `webhook`.
     pub fn user_type(&self) -> &'static str {
-        if self.kind == FED { "webhook" } else { "user" }
+        if self.kind == FED { "webhook" } else { accounts::user_type(self.is_bot) }
     }
 }
 
@@ -118,20 +121,22 @@ pub(in crate::domain) struct Profile {
     pub full_name: String,
     pub email: String,
     pub avatar_url: String,
+    pub is_bot: bool,
 }
 
 impl Profile {
     pub fn find(conn: &Connection, user: UserId) -> Result<Profile> {
-        let sql = "select first_name, last_name, email, avatar_url from users where id = ?1";
+        let sql = "select first_name, last_name, email, avatar_url, is_bot from users where id = ?1";
         Ok(conn.prepare_cached(sql)?.query_row([user], |row| Profile::take(&mut Columns::of(row)))?)
     }
 
-    /// Takes `first_name`, `last_name`, `email` and `avatar_url` of `users`.
+    /// Takes `first_name`, `last_name`, `email`, `avatar_url` and `is_bot` of `users`.
     pub fn take(columns: &mut Columns) -> rusqlite::Result<Profile> {
         Ok(Profile {
             full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
             email: columns.take()?,
             avatar_url: columns.take()?,
+            is_bot: columns.take()?,
         })
     }
 }
@@ -157,6 +162,9 @@ pub struct Participant {
     pub full_name: String,
     /// The address of the member's picture; empty if there is none.
     pub avatar_url: String,
+    /// Whether the member is a person or a bot.
+    #[schemars(extend("enum" = ["user", "bot"]))]
+    pub user_type: &'static str,
 }
 
 /// An emoji that users gave to a message.
@@ -208,7 +216,7 @@ pub(super) fn to_json(mentions: &[Mention]) -> Result<String> {
 /// Selects messages. [`from_row`] takes the columns in this order.
 pub(super) const SELECT: &str =
     "select m.n, m.id, m.channel_id, c.organisation_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
-      coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url),
+      coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url), coalesce(u.is_bot, 0),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
       m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null,
       m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
@@ -231,6 +239,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
         email: columns.take()?,
         avatar_url: columns.take()?,
+        is_bot: columns.take()?,
         content: columns.take()?,
         mentions: mentions(&columns.take::<String>()?),
         kind: columns.take()?,

@@ -13,7 +13,7 @@ use crate::{
         deferred_work::{self, Cursor, DeferredWork},
         log::{events, revocations},
         organisations::{
-            former_members, member_updates,
+            bot_succession, former_members, member_updates,
             memberships::{self, Member},
         },
         rights::Rights,
@@ -52,6 +52,11 @@ pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
     profiles::leave_current_organisation(tx, user, organisation)?;
 
     let account = accounts::get(tx, user)?;
+    if account.is_bot {
+        bot_succession::retire(tx, user)?
+    } else {
+        bot_succession::pass_on(tx, organisation, user)?
+    }
     member_updates::announce(tx, organisation, &account, "removed", member.role.named(), member.status)?;
     member_updates::emit_own(tx, organisation, user, "left", &member.role.name)?;
     // Revoke first: the former member may not see the events that follow.

@@ -37,6 +37,7 @@ pub fn announce(
         email: &user.email,
         phone_number: &user.phone,
         avatar_url: &user.avatar_url,
+        user_type: accounts::user_type(user.is_bot),
         is_verified: user.is_verified,
         role,
         role_id,

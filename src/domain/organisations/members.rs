@@ -77,7 +77,7 @@ pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: User
     if !exists {
         return Err(UNKNOWN_ORGANISATION);
     }
-    let account = accounts::find(tx, user)?.ok_or(Error::NotFound(Code::UserNotFound))?;
+    let account = accounts::find(tx, user)?.filter(|account| !account.is_bot).ok_or(Error::NotFound(Code::UserNotFound))?;
     let role = role.unwrap_or(BuiltInRole::Member.name());
     let role = roles::find(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role_Id: no such role").at("role_Id")))?;
@@ -139,6 +139,7 @@ pub struct Listed {
     /// None of a former member.
     pub status: Option<MemberStatus>,
     pub avatar_url: String,
+    pub is_bot: bool,
     pub is_verified: bool,
     /// None of a former member.
     pub joined_at: Option<Time>,
@@ -185,13 +186,13 @@ pub fn named(conn: &Connection, caller: Caller, organisation: OrganisationId, us
 
 /// Selects a former member as [`SELECT`] does members, without what they don't show others any more.
 const FORMER: &str =
-    "select u.email, u.username, u.first_name, u.last_name, u.id, '', '', null, 0, null, u.avatar_url, u.is_verified, null
+    "select u.email, u.username, u.first_name, u.last_name, u.id, '', '', null, 0, null, u.avatar_url, u.is_bot, u.is_verified, null
     from former_members f join users u on u.id = f.user_id where f.organisation_id = ?1 and f.user_id = ?2";
 
 /// Selects members. [`from_row`] takes the columns in this order.
 const SELECT: &str =
     "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, r.id, o.owner_id = m.user_id, m.status,
-      u.avatar_url, u.is_verified, m.created_at
+      u.avatar_url, u.is_bot, u.is_verified, m.created_at
     from organisation_members m join organisations o on o.id = m.organisation_id join users u on u.id = m.user_id
       join roles r on r.id = m.role_id";
 
@@ -211,6 +212,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Listed> {
         is_owner: columns.take()?,
         status: columns.take()?,
         avatar_url: columns.take()?,
+        is_bot: columns.take()?,
         is_verified: columns.take()?,
         joined_at: columns.take()?,
     })

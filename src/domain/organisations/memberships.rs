@@ -9,7 +9,7 @@ use crate::{
         accounts::{self, profiles},
         log::revocations,
         organisations::{
-            member_updates,
+            bot_succession, member_updates,
             roles::{self, Role},
         },
         rights::{MemberStatus, Rights},
@@ -89,6 +89,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     member_updates::announce(tx, organisation, &account, "updated", role.named(), status)?;
     if status == MemberStatus::Deactivated {
         profiles::leave_current_organisation(tx, user, organisation)?;
+        bot_succession::pass_on(tx, organisation, user)?;
         member_updates::emit_own(tx, organisation, user, "left", &role.name)?;
         revocations::rights(tx, vec![user])?;
     } else if before.status == MemberStatus::Deactivated {

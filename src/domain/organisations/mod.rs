@@ -1,10 +1,12 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
-//! Below: members, the search for them, former members, memberships, how members leave, the event about a member, roles,
+//! Below: members, the search for them, former members, memberships, how members leave, bots, who gets a leaver's bots, the event about a member, roles,
 //! slugs, invitations, join links, and what links are for. Uses access, accounts, channels, deferred_work, the log, mail_queue, page, rights and
 //! text.
 
 pub mod administration;
+mod bot_succession;
+pub mod bots;
 pub mod former_members;
 pub mod invitations;
 pub mod join_links;
@@ -211,7 +213,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
 }
 
 /// Makes another member the owner, in the role `admin`, and tells the members. For the owner; 403 for other members. 404 for
-/// outsiders and if there is no such member, 422 if that member or their account is deactivated.
+/// outsiders and if there is no such member, 422 if that member or their account is deactivated, or is a bot.
 pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
     access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let (_, heir) = memberships::find(tx, caller, id, user)?;
@@ -222,6 +224,9 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     let account = accounts::get(tx, user)?;
     if access::membership(tx, id, user)?.is_none() || !account.is_active {
         return Err(Error::Invalid(Code::MemberDeactivated.says("A deactivated member can't be the owner")));
+    }
+    if account.is_bot {
+        return Err(Error::Invalid(Code::MemberIsBot.says("A bot can't be the owner")));
     }
     if user == caller.user {
         return Ok(organisation);

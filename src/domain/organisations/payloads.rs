@@ -67,6 +67,9 @@ pub struct MemberUpdate<'a> {
     pub phone_number: &'a str,
     /// The address of the member's picture.
     pub avatar_url: &'a str,
+    /// Whether the member is a person or a bot.
+    #[schemars(extend("enum" = ["user", "bot"]))]
+    pub user_type: &'a str,
     /// Whether the member's e-mail address is verified.
     pub is_verified: bool,
     /// The key of the member's role.

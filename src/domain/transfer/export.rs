@@ -5,7 +5,7 @@ use std::io::Write;
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 
-use super::records::{Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook};
+use super::records::{Bot, Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook};
 use crate::{
     db::Columns,
     domain::channels::direct_messages,
@@ -72,7 +72,8 @@ fn organisation(row: &Row) -> rusqlite::Result<Organisation> {
 /// All whom the other records name.
 const PEOPLE: &str =
     "with live as materialized (select id, owner_id, created_by from channels where organisation_id = ?1 and deleted_at is null)
-    select id, email, username, first_name, last_name, avatar_url, is_active, created_at from users where id in (
+    select id, email, username, first_name, last_name, avatar_url, is_active, created_at, b.owner_id, b.description
+    from users left join bots b on b.user_id = id where id in (
       select user_id from organisation_members where organisation_id = ?1
       union select owner_id from live union select created_by from live
       union select user_id from channel_members where channel_id in (select id from live)
@@ -80,7 +81,8 @@ const PEOPLE: &str =
       union select unhex(replace(x.value ->> 'id', '-', '')) from messages m, json_each(m.mentions) x
         where m.channel_id in (select id from live) and m.mentions <> '[]' and x.value ->> 'type' = 'user'
       union select r.user_id from reactions r join messages m on m.n = r.n where m.channel_id in (select id from live)
-      union select owner_id from webhooks where channel_id in (select id from live) and deleted_at is null)
+      union select owner_id from webhooks where channel_id in (select id from live) and deleted_at is null
+      union select owner_id from bots where organisation_id = ?1)
     order by id";
 
 fn person(row: &Row) -> rusqlite::Result<Person> {
@@ -94,7 +96,12 @@ fn person(row: &Row) -> rusqlite::Result<Person> {
         avatar_url: columns.take()?,
         is_active: columns.take()?,
         created_at: columns.take()?,
+        bot: bot(columns.take()?, columns.take()?),
     })
+}
+
+fn bot(owner: Option<UserId>, description: Option<String>) -> Option<Bot> {
+    Some(Bot { owner: owner?, description: description? })
 }
 
 const ROLES: &str = "select uuid, name, description, rights, created_at, updated_at from roles

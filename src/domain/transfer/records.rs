@@ -70,7 +70,7 @@ impl Record {
     }
 }
 
-/// Somebody whom another record names: a member, a former one, an author, or somebody who is mentioned.
+/// Somebody whom another record names: a member, a former one, an author, or somebody who is mentioned; a bot as well.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Person {
     pub id: UserId,
@@ -84,6 +84,16 @@ pub struct Person {
     /// Whether the account is enabled.
     pub is_active: bool,
     pub created_at: Time,
+    /// None for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bot: Option<Bot>,
+}
+
+/// What a bot's account has beside a person's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bot {
+    pub owner: UserId,
+    pub description: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -14,6 +14,8 @@ const FIELDS: &[(&str, &str, u16)] = &[
     ("POST /organisations", "logo_url", 400),
     ("PUT /organisations/{org_id}", "logo_url", 400),
     ("PATCH /profile", "avatar_url", 422),
+    ("POST /organisations/{org_id}/bots", "avatar_url", 422),
+    ("PATCH /organisations/{org_id}/bots/{bot_id}", "avatar_url", 422),
     ("POST /blogs", "image_url", 400),
     ("POST /webhooks/{channel_id}", "webhook_url", 422),
     ("PUT /webhooks/{channel_id}/{webhook_id}", "webhook_url", 422),
@@ -28,6 +30,7 @@ struct Scene {
     organisation: String,
     channel: String,
     category: String,
+    bot: String,
     webhook: Value,
 }
 
@@ -39,8 +42,10 @@ impl Scene {
         let channel = root.general(&organisation).await;
         let made = root.post("/blog_categories", json!({ "name": "Engines" })).await.expect(201);
         let category = text(&made["data"]["id"]);
+        let bots = format!("/organisations/{organisation}/bots");
+        let bot = text(&root.post(&bots, json!({ "name": "Builds" })).await.expect(201)["data"]["id"]);
         let webhook = root.webhook(&channel, "builds").await;
-        Scene { _server: server, root, organisation, channel, category, webhook }
+        Scene { _server: server, root, organisation, channel, category, bot, webhook }
     }
 
     /// Sends a request that only the address can be wrong with.
@@ -48,6 +53,7 @@ impl Scene {
         let feed = json!({ "message": "main is green" });
         let mut body = match operation {
             "POST /organisations" => json!({ "name": "Engines" }),
+            "POST /organisations/{org_id}/bots" => json!({ "name": "Builds" }),
             "POST /blogs" => json!({ "content": "Text", "category_id": self.category }),
             "POST /webhooks/{channel_id}" => json!({ "webhook_name": "mirror" }),
             "POST /webhooks/feed/{webhook_slug}" => feed,
@@ -59,6 +65,7 @@ impl Scene {
         let path = path
             .replace("{org_id}", &self.organisation)
             .replace("{channel_id}", &self.channel)
+            .replace("{bot_id}", &self.bot)
             .replace("{webhook_id}", &text(&self.webhook["id"]))
             .replace("{webhook_slug}", &text(&self.webhook["webhook_slug"]));
         if method != "GET" {

@@ -169,9 +169,9 @@ async fn a_direct_message_shows_its_participants_under_the_names_that_they_have_
     assert_eq!([&told["data"]["channels_id"], &told["data"]["name"]], [&json!(dm), &json!("ada, amazing, bob")]);
     assert_eq!([&told["data"]["action"], &told["data"]["username"]], ["renamed", "amazing"]);
     let wanted = json!([
-        { "user_id": ada.user_id, "username": "ada", "full_name": "", "avatar_url": "" },
-        { "user_id": grace.user_id, "username": "amazing", "full_name": "Grace Hopper", "avatar_url": "https://x.example/g.png" },
-        { "user_id": bob.user_id, "username": "bob", "full_name": "", "avatar_url": "" },
+        { "user_id": ada.user_id, "username": "ada", "full_name": "", "avatar_url": "", "user_type": "user" },
+        { "user_id": grace.user_id, "username": "amazing", "full_name": "Grace Hopper", "avatar_url": "https://x.example/g.png", "user_type": "user" },
+        { "user_id": bob.user_id, "username": "bob", "full_name": "", "avatar_url": "", "user_type": "user" },
     ]);
     let listed = list(&bob, &organisation).await;
     let listed = listed.as_array().unwrap().iter().find(|one| one["channels_id"] == dm).unwrap();

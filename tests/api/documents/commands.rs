@@ -9,7 +9,8 @@ use tidings::cli;
 use super::{documents, parsed, root};
 
 /// Programs of the machine, and words of the shell.
-const KNOWN: &[&str] = &["curl", "umask", "sqlite3", "cp", "tar", "cd", "export", "set", "while", "systemctl", "journalctl"];
+const KNOWN: &[&str] =
+    &["curl", "umask", "sqlite3", "cp", "tar", "cd", "export", "set", "while", "systemctl", "journalctl", "pip", "python3"];
 
 #[test]
 fn every_command_in_a_document_exists_with_its_flags() {

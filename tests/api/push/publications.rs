@@ -123,7 +123,8 @@ async fn a_reply_goes_to_the_thread_and_its_count_to_the_channel() {
     assert_shape(&change, PUSHED);
     assert_eq!([&change["section"], &change["data"]], [&json!("channels_section"), &message], "the reply itself");
     assert_shape(&change["update_change"], UPDATE_CHANGE);
-    let participants = json!([{ "user_id": grace.user_id, "username": "grace", "full_name": "", "avatar_url": "" }]);
+    let participants =
+        json!([{ "user_id": grace.user_id, "username": "grace", "full_name": "", "avatar_url": "", "user_type": "user" }]);
     let counts = json!({ "thread_count": 1, "message_count": 1, "participant_count": 1, "participants": participants,
         "last_reply": message["created_at"] });
     assert_eq!(change["update_change"], counts);

@@ -39,6 +39,13 @@ impl Scene {
         let scene = Scene { organisation, ada, grace, id_of_ada, dev, direct: String::new() };
         scene.talk(server, &linus).await;
         let direct = scene.channels(server).await;
+        let of = ["--organisation", "engines", "--name", "Build server", "--description", "Says what was built"];
+        admin.print(&[&["bot", "create"][..], &of].concat());
+        let token = ["--bot", "build-server", "--name", "ci", "--scope", "post", "--scope", "channels"];
+        let token = admin.print(&[&["bot", "token", "create"][..], &token].concat());
+        for (path, body) in [("join", json!({})), ("messages", json!({ "content": "Build 7 passed" }))] {
+            server.post(&format!("{}/{path}", scene.dev), token.trim(), body).await;
+        }
         admin.print(&["user", "delete", "--email", "linus@x.example"]);
         admin.print(&["user", "disable", "--email", "disabled@x.example"]);
         Scene { direct, ..scene }

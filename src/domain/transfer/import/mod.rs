@@ -18,7 +18,7 @@ use rusqlite::ErrorCode;
 use serde::Serialize;
 
 use self::identifiers::Identifiers;
-use super::records::Record;
+use super::records::{Bot, Record};
 use crate::{
     db::Tx,
     domain::organisations::former_members,
@@ -66,6 +66,8 @@ pub struct Import {
     taken: Identifiers,
     /// Accounts on this server by the identifiers that the records name people with.
     people: HashMap<UserId, UserId>,
+    /// What the records say of bots, by their accounts on this server.
+    bots: HashMap<UserId, Bot>,
     outcomes: Vec<Outcome>,
     left_out: BTreeMap<Cow<'static, str>, u64>,
 }
@@ -74,8 +76,8 @@ impl Import {
     /// An import from a file with this SHA-256. An organisation that is on this server already is imported only from the same
     /// file, or if it is `into`: the identifier in a file is no proof that the file may add to the organisation.
     pub fn new(source: String, into: Option<OrganisationId>) -> Import {
-        let (organisation, taken, people, outcomes, left_out) = Default::default();
-        Import { source, into, organisation, with_orphans: false, taken, people, outcomes, left_out }
+        let (organisation, taken, people, bots, outcomes, left_out) = Default::default();
+        Import { source, into, organisation, with_orphans: false, taken, people, bots, outcomes, left_out }
     }
 
     /// Takes a reply to a post that is not there for a post, as of exports that begin in the middle of a thread.

@@ -7,7 +7,7 @@ use crate::{
     db::{Tx, log},
     domain::{
         accounts::{self, PersonName},
-        organisations::{Description, Detail, Name, roles, slugs},
+        organisations::{Description, Detail, Name, bots, roles, slugs},
         rights::{BuiltInRole, MemberStatus},
         text,
         transfer::records::{Member, Organisation, Person, Role},
@@ -18,15 +18,23 @@ use crate::{
 };
 
 impl Import {
-    /// Finds the account with the person's address, or makes one without a password.
+    /// Finds the account with the person's or the bot's address, or makes one without a password.
     pub(super) fn person(&mut self, tx: &mut Tx, person: &Person) -> Result<bool> {
         if self.people.len() == PEOPLE_MAX && !self.people.contains_key(&person.id) {
             return Err(Error::failed(format!("the file has more than {PEOPLE_MAX} people")));
         }
         let email = text::email_address(&person.email)
             .ok_or_else(|| Error::failed(format!("{:?} is not an e-mail address", person.email)))?;
-        if let Some(found) = accounts::find_by_email(tx, &email)? {
-            self.people.insert(person.id, found.id);
+        let is_bot = person.bot.is_some();
+        if is_bot != email.ends_with(accounts::BOT) {
+            return Err(Error::failed(format!("{email:?} is not the address of a {}", accounts::user_type(is_bot))));
+        }
+        let found: Option<UserId> = tx
+            .prepare_cached("select id from users where email = ?1 and is_bot = ?2")?
+            .query_row((&email, is_bot), |row| row.get(0))
+            .optional()?;
+        if let Some(found) = found {
+            self.know(person, found);
             return Ok(false);
         }
         let id = if accounts::find(tx, person.id)?.is_some() { UserId::new() } else { person.id };
@@ -35,8 +43,8 @@ impl Import {
             _ => accounts::free_username(tx, &email)?,
         };
         tx.prepare_cached(
-            "insert into users (id, email, username, first_name, last_name, avatar_url, is_active, created_at, updated_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+            "insert into users (id, email, username, first_name, last_name, avatar_url, is_active, created_at, updated_at, is_bot, is_verified)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?9)",
         )?
         .execute((
             id,
@@ -47,10 +55,31 @@ impl Import {
             text::web_address_if_any(&person.avatar_url, "avatar_url").unwrap_or_default(),
             person.is_active && !email.ends_with(accounts::ERASED),
             person.created_at,
+            is_bot,
         ))?;
         tx.then(Effect::AccountChanged(id));
-        self.people.insert(person.id, id);
+        self.know(person, id);
         Ok(true)
+    }
+
+    /// Notes the account of a person or a bot.
+    fn know(&mut self, person: &Person, account: UserId) {
+        self.people.insert(person.id, account);
+        if let Some(bot) = &person.bot {
+            self.bots.insert(account, bot.clone());
+        }
+    }
+
+    /// Makes a member's account one of the organisation's bots, if it is a bot's. A bot is one organisation's for ever.
+    fn bot(&self, tx: &Tx, id: OrganisationId, user: UserId) -> Result<()> {
+        let Some(bot) = self.bots.get(&user) else { return Ok(()) };
+        let description = bots::Description::check(&bot.description, "description").map_err(Error::BadRequest)?;
+        tx.prepare_cached(
+            "insert or ignore into bots (user_id, organisation_id, owner_id, description) values (?1, ?2, ?3, ?4)",
+        )?
+        .execute((user, id, self.account(bot.owner)?, description))?;
+        let is_here = tx.prepare_cached("select 1 from bots where user_id = ?1 and organisation_id = ?2")?.exists((user, id))?;
+        if is_here { Ok(()) } else { Err(foreign("bot", user)) }
     }
 
     pub(super) fn organisation(&mut self, tx: &mut Tx, organisation: &Organisation) -> Result<bool> {
@@ -170,6 +199,7 @@ impl Import {
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organisation_id, user_id) do nothing",
             )?
             .execute((id, user, role, &member.status, log::last_seq(tx)?, member.created_at, member.updated_at))?;
+        self.bot(tx, id, user)?;
         if inserted > 0 {
             accounts::member_names::write(tx, &accounts::get(tx, user)?)?;
         }
