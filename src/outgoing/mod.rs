@@ -31,6 +31,9 @@ pub use self::{failure::Failure, resolver::Lookup};
 /// Deadline of a request, from the look-up of the name to the last byte read.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// How long a connection waits for the next request. Its address was checked when it was made. Requests in a row share it; after a
+/// pause the name is looked up and its address checked anew. Few servers close a connection that early.
+const IDLE: Duration = Duration::from_secs(1);
 /// Most bytes of an answer's body that are read.
 const BODY: usize = 20_000;
 /// Most bytes of an answer's body that are kept and shown.
@@ -77,7 +80,7 @@ impl Outgoing {
             .user_agent(USER_AGENT)
             .http1_only()
             .connect_timeout(CONNECT_WITHIN)
-            .pool_max_idle_per_host(0) // the address of each attempt is checked
+            .pool_idle_timeout(IDLE)
             .build()
             .map_err(Error::internal)?;
         Ok(Outgoing { http, opened, within })

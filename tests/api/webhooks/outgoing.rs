@@ -181,18 +181,35 @@ async fn a_name_that_resolves_differently_is_judged_by_the_connected_address() {
     assert_eq!(heard, [good, good, good, good, bad], "the last one is this test's own");
 }
 
-#[tokio::test]
-async fn a_connection_is_not_kept_for_the_next_attempt() {
-    // It would stay open: an answer of known length, and no close.
-    let treat = |mut stream: TcpStream| async move {
-        request(&mut stream).await;
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
-        assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0, "a second request on the connection");
+/// A target that answers any number of requests on a connection, and tells of each connection.
+async fn keeping() -> (u16, mpsc::UnboundedReceiver<()>) {
+    let (opened, connections) = mpsc::unbounded_channel();
+    let treat = move |mut stream: TcpStream| {
+        opened.send(()).unwrap();
+        async move {
+            while stream.peek(&mut [0]).await.is_ok_and(|read| read > 0) {
+                request(&mut stream).await;
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+            }
+        }
     };
-    let port = listen("127.0.0.1:0", treat).await;
-    let (client, _) = finding(&["127.0.0.1/32"], vec![vec![ip("127.0.0.1")], vec![ip("10.0.0.1")]], PATIENT);
-    assert_eq!(post(&client, &url("hook.example", port)).await.unwrap().excerpt, "ok");
-    assert_refused(post(&client, &url("hook.example", port)).await, "the second");
+    (listen("127.0.0.1:0", treat).await, connections)
+}
+
+#[tokio::test]
+async fn requests_in_a_row_share_a_connection_to_the_address_that_was_checked() {
+    let (port, mut connections) = keeping().await;
+    let (client, looked_up) = finding(&["127.0.0.1/32"], vec![vec![ip("127.0.0.1")], vec![ip("10.0.0.1")]], PATIENT);
+    let hook = url("hook.example", port);
+    for _ in 0..5 {
+        assert_eq!(post(&client, &hook).await.unwrap().excerpt, "ok");
+    }
+    assert_eq!((looked_up.load(Relaxed), connections.len()), (1, 1));
+    connections.recv().await.unwrap();
+    // After a pause the name is looked up anew.
+    tokio::time::sleep(Duration::from_millis(1500)).await; // the time that a connection is kept, and more
+    assert_refused(post(&client, &hook).await, "after a pause");
+    assert!(connections.is_empty());
 }
 
 #[tokio::test]
