@@ -503,6 +503,37 @@ create index webhooks_by_owner on webhooks (owner_id, channel_id);
 create index webhooks_by_url_by on webhooks (url_by, channel_id) where url_by is not null;
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 
+-- Programs that members call by a slash and a name.
+create table commands (
+    id              blob primary key check (length(id) = 16),
+    organisation_id blob not null references organisations (id),
+    owner_id        blob not null references users (id),      -- answers for it: it works while they may manage it
+    name            text not null,                            -- without the slash, in lower case
+    description     text not null,
+    hint            text not null,                            -- of what follows the name
+    url             text not null,
+    target          text not null,                            -- host and port of url
+    form            text not null check (form in ('json', 'slack')),
+    secret          blob not null,                            -- encrypted under the server's key
+    created_at      integer not null,
+    updated_at      integer not null
+) strict, without rowid;
+create unique index commands_by_name on commands (organisation_id, name);
+
+-- Calls that their programs may still answer.
+create table command_calls (
+    token_hash blob primary key,                              -- SHA-256 of the secret in the address for answers
+    command_id blob not null references commands (id) on delete cascade,
+    channel_id blob not null references channels (id) on delete cascade,
+    user_id    blob not null references users (id),           -- who has called
+    thread_id  blob,                                          -- the post in whose thread; null in the channel itself
+    answers    integer not null default 0,
+    expires_at integer not null
+) strict, without rowid;
+create index command_calls_by_command on command_calls (command_id);
+create index command_calls_by_channel on command_calls (channel_id);
+create index command_calls_by_end on command_calls (expires_at);
+
 -- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.
 create table webhook_events (
     message_n integer primary key,                            -- the message that it tells of; no reference, as in events

@@ -125,6 +125,8 @@ kinds!(
     Session,
     /// The receiver's own profile or settings have changed.
     Profile,
+    /// The program of a command that the receiver has called answers, to the receiver alone.
+    CommandAnswer,
     /// A publication of another program through the server API, with a body of its own.
     Published,
     /// The users in the body have lost rights. Never pushed.
@@ -174,6 +176,7 @@ impl Kind {
             Kind::Membership => "membership_update",
             Kind::Session => "session_update",
             Kind::Profile => "profile_update",
+            Kind::CommandAnswer => "command_answer",
             Kind::Published => "published",
             Kind::Revocation => "revocation",
             Kind::Departed => "departed",
@@ -200,7 +203,7 @@ impl Kind {
             | Kind::Role
             | Kind::Organisation => Some("channels_section"),
             Kind::Membership | Kind::Session | Kind::Profile => Some("account_section"),
-            Kind::ThreadUnread => Some("thread_message"),
+            Kind::ThreadUnread | Kind::CommandAnswer => Some("thread_message"),
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
     }
@@ -228,6 +231,7 @@ impl Kind {
             | Kind::Membership
             | Kind::Session
             | Kind::Profile
+            | Kind::CommandAnswer
             | Kind::Published
             | Kind::Revocation
             | Kind::Departed

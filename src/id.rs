@@ -60,6 +60,7 @@ id!(
     MailId,
     RoleUuid,
     WebhookId,
+    CommandId,
     /// A record of a webhook's history.
     AttemptId,
     /// An event that a webhook takes in or gives out: `callback_id`.

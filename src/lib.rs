@@ -56,10 +56,11 @@
 //! id: -
 //!
 //! domain/channel_purging: byte_budget, messages, webhooks
-//! domain/event_schemas: accounts, channels, log, messages, organisations, webhooks
+//! domain/event_schemas: accounts, channels, commands, log, messages, organisations, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/account_erasure: accounts, channels, deferred_work, organisations
 //! domain/audit: messages
+//! domain/commands: access, log, messages, page, rights, text, webhooks
 //! domain/webhooks: access, byte_budget, log, messages, mail_queue, page, rights, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, mail_queue, page, text

@@ -4,6 +4,7 @@ mod accounts;
 pub mod asyncapi;
 mod backlog;
 mod channels;
+mod commands;
 pub mod document;
 mod emoji;
 mod features;

@@ -2,7 +2,7 @@
 
 use poem_openapi::{OpenApi, OpenApiService};
 
-use super::{accounts, channels, features, messages, organisations, public, start, tokens, webhooks};
+use super::{accounts, channels, commands, features, messages, organisations, public, start, tokens, webhooks};
 
 pub fn service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
@@ -29,6 +29,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
         (start::Api, tokens::Api, features::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::single::Api, messages::threads::Api),
+        (commands::Api, commands::calling::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),
         (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),
     );

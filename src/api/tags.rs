@@ -26,6 +26,8 @@ pub enum Tag {
     Messages,
     /// Read top-level posts with their replies, and change their status.
     Threads,
+    /// Let programs answer what members call by a slash and a name, as in `/deploy production`.
+    Commands,
     /// Deliver the messages of a channel to a program, and let programs post into it.
     Webhooks,
     /// Get the tokens with which a client connects and subscribes to live push.

@@ -73,6 +73,7 @@ const HISTORY: History = History {
         (13, include_str!("migrations/0013.sql")),
         (14, include_str!("migrations/0014.sql")),
         (15, include_str!("migrations/0015.sql")),
+        (16, include_str!("migrations/0016.sql")),
     ],
 };
 

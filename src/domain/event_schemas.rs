@@ -1,5 +1,5 @@
 //! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses accounts,
-//! channels, log, messages, organisations and webhooks; no other area uses it.
+//! channels, commands, log, messages, organisations and webhooks; no other area uses it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -11,6 +11,7 @@ use crate::{
             stars::StarChange,
             updates::{ChannelIds, ChannelUpdate},
         },
+        commands::calling::CommandAnswer,
         log::{
             envelope::{self, Ids, Nothing, OrganisationIds},
             revocations::SessionUpdate,
@@ -53,6 +54,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Membership => envelope::schema::<MembershipUpdate, Nothing>(kind, generator),
         Kind::Session => envelope::schema::<SessionUpdate, Nothing>(kind, generator),
         Kind::Profile => envelope::schema::<ProfileUpdate, Nothing>(kind, generator),
+        Kind::CommandAnswer => envelope::schema::<CommandAnswer, Nothing>(kind, generator),
         Kind::Published => json_schema!({ "description": "Any JSON." }),
         Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,
     })

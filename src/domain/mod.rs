@@ -11,6 +11,7 @@ mod byte_budget;
 pub mod channel_purging;
 pub mod channel_summaries;
 pub mod channels;
+pub mod commands;
 pub mod deferred_work;
 pub mod event_schemas;
 pub mod log;

@@ -159,6 +159,10 @@ codes! {
     SessionNotFound = "session_not_found", 404;
     /// There is no such token, or it has ended. Load the list again.
     TokenNotFound = "token_not_found", 404;
+    /// There is no such command. Load the list again.
+    CommandNotFound = "command_not_found", 404;
+    /// There was no such call of a command, or it can't be answered any more.
+    CallNotFound = "call_not_found", 404;
     /// There is no such bot in the organisation, or it was removed. Load the list again.
     BotNotFound = "bot_not_found", 404;
     /// There is no such organisation, or the caller isn't a member. Show the organisations that the caller has.
@@ -227,6 +231,8 @@ codes! {
     MailedLinkRequired = "mailed_link_required", 403;
     /// The webhook's owner may not post in the channel any more. Ask a manager of the channel to take the webhook over.
     WebhookOwnerBarred = "webhook_owner_barred", 403;
+    /// Whoever answers for the command may not manage commands any more. Ask somebody who may to change it, and so take it over.
+    CommandOwnerBarred = "command_owner_barred", 403;
 
     ["The state of things"]
 
@@ -252,6 +258,8 @@ codes! {
     UserNotAMember = "user_not_a_member", 422;
     /// The member is deactivated. Activate them first.
     MemberDeactivated = "member_deactivated", 422;
+    /// The program of the command did not answer as it should; `message` says how. Try again later.
+    CommandFailed = "command_failed", 422;
     /// The member is a bot, which can't own an organisation. Choose a person.
     MemberIsBot = "member_is_bot", 422;
     /// There are `limit` of these already, which is the most. Ask the person to remove one first.

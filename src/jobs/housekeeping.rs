@@ -12,6 +12,7 @@ use crate::{
     domain::{
         accounts::{self, codes, identities, one_time_tokens, sessions},
         channel_purging,
+        commands::calling,
         log::events,
         mail_queue,
         organisations::{invitations, join_links},
@@ -60,6 +61,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| mail_queue::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| join_links::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| calling::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;

@@ -61,6 +61,13 @@ pub struct Answer {
     pub excerpt: String,
 }
 
+/// A target's answer that is read as far as its bound goes.
+pub struct Reply {
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub body: Vec<u8>,
+}
+
 impl Outgoing {
     /// Makes the client. `opened` are the networks that it may reach besides the public internet.
     pub fn new(opened: &[IpNet], authorities: &Authorities) -> Result<Outgoing> {
@@ -88,15 +95,42 @@ impl Outgoing {
 
     /// Posts the body once. A redirect is returned as the answer, and not followed.
     pub async fn post(&self, url: &Url, headers: &[(&'static str, String)], body: Bytes) -> Result<Answer, Failure> {
+        let (response, deadline) = self.send(url, headers, body, self.within).await?;
+        let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
+        let mut excerpt = String::from_utf8_lossy(&read(response, deadline).await).into_owned();
+        excerpt.truncate(excerpt.floor_char_boundary(EXCERPT));
+        Ok(Answer { status, retry_after, excerpt })
+    }
+
+    /// Posts the body once, for an answer that somebody waits for. A body that is too long is cut.
+    pub async fn ask(
+        &self,
+        url: &Url,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+        within: Duration,
+    ) -> Result<Reply, Failure> {
+        let (response, deadline) = self.send(url, headers, body, within.min(self.within)).await?;
+        let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let (status, content_type) = (response.status().as_u16(), content_type.map(str::to_owned));
+        Ok(Reply { status, content_type, body: read(response, deadline).await })
+    }
+
+    /// Sends a request, and returns the answer's head with the deadline for its body.
+    async fn send(
+        &self,
+        url: &Url,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+        within: Duration,
+    ) -> Result<(Response, Instant), Failure> {
         check(url, &self.opened)?; // a literal address doesn't go through the resolver
         let request = self.http.post(url.clone()).body(body);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let began = Instant::now();
-        let sent = timeout(self.within, request.send()).await;
-        let response = sent.map_err(|_| Failure::TimedOut(self.within))?.map_err(failure)?;
-        let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
-        let excerpt = excerpt(response, began + self.within).await;
-        Ok(Answer { status, retry_after, excerpt })
+        let sent = timeout(within, request.send()).await;
+        let response = sent.map_err(|_| Failure::TimedOut(within))?.map_err(failure)?;
+        Ok((response, began + within))
     }
 }
 
@@ -124,9 +158,9 @@ pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
     }
 }
 
-/// The beginning of the body. The outcome depends on the status alone, so a body that breaks off or is too slow or too long
+/// The beginning of the body. The outcome of a delivery depends on the status alone, so a body that breaks off or is too slow or too long
 /// is cut, and is no failure.
-async fn excerpt(mut response: Response, deadline: Instant) -> String {
+async fn read(mut response: Response, deadline: Instant) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {
         while body.len() < BODY
@@ -136,9 +170,7 @@ async fn excerpt(mut response: Response, deadline: Instant) -> String {
         }
     };
     _ = timeout_at(deadline.into(), reading).await;
-    let mut text = String::from_utf8_lossy(&body).into_owned();
-    text.truncate(text.floor_char_boundary(EXCERPT));
-    text
+    body
 }
 
 /// The header `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3).

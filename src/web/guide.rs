@@ -40,6 +40,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "errors": "docs/errors.md",
     "tokens": "docs/tokens.md",
     "bots": "docs/bots.md",
+    "slash-commands": "docs/slash-commands.md",
     "webhooks": "docs/webhooks.md",
     "assistants": "docs/assistants.md",
     "integrations": "docs/integrations.md",

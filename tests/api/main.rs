@@ -24,6 +24,7 @@ mod wire;
 mod accounts;
 mod architecture;
 mod channels;
+mod commands;
 mod compatibility;
 mod contract;
 mod db;

@@ -195,6 +195,8 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("invite", _) => "invitation",
             ("join-links", _) => "join_link",
             ("bots", _) => "bot",
+            ("commands", _) => "command",
+            ("answers", _) => "answer_token",
             ("feed", _) => "slug",
             ("history", "{history_id}") => "attempt",
             ("history", _) => "webhook",
@@ -239,6 +241,8 @@ async fn world(
     let invited_as = &invitation["data"]["invitations"][0];
     let link = owner.post(&format!("/organisations/{org}/join-links"), json!({})).await.expect(201);
     let bot = owner.post(&format!("/organisations/{org}/bots"), json!({ "name": "Builds" })).await.expect(201);
+    let command = json!({ "name": "deploy", "url": "http://localhost:9/" });
+    let command = owner.post(&format!("/organisations/{org}/commands"), command).await.expect(201);
     let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
@@ -258,6 +262,8 @@ async fn world(
         ("invitation_token", text(&invited_as["invite_token"])),
         ("join_link", text(&link["data"]["id"])),
         ("bot", text(&bot["data"]["id"])),
+        ("command", text(&command["data"]["id"])),
+        ("answer_token", "unknown".into()),
         ("invited", invited),
         ("role", text(&role["data"]["uuid"])),
         ("user", target.user_id.clone()),

@@ -15,16 +15,17 @@ test('the first message, the webhooks after it and a call of a tool work as writ
     ['docs/webhooks.md', 'Receive what is posted'],
     ['docs/tokens.md', 'Make a token'],
     ['docs/bots.md', 'Make a bot'],
+    ['docs/slash-commands.md', 'Make a command'],
     ['docs/assistants.md', 'Try it'],
   ]
   const tour = sections.flatMap(([document, heading]) => blocks(section(document, heading))).filter(block => block.includes('curl '))
-  assert.equal(tour.length, 6)
+  assert.equal(tour.length, 7)
   const script = filled(tour.join(''))
     .replaceAll('http://127.0.0.1:8080', server.url)
     .replaceAll(/^cargo run .*$/gm, '')
   assert.ok(!script.includes('=...'), script)
   const expected = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"', '"content":"Build 7 passed"',
-    '"content":"Here I am"',    '"isError":false']
+    '"content":"Here I am"', '"hint":"[environment]"',    '"isError":false']
   const printed = execFileSync('bash', ['-c', `set -eu\n${reader}${script}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   for (const words of expected) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
 })

@@ -95,6 +95,7 @@ uuids!(
     AttemptId = "A record of a webhook's history.",
     CallbackId = "An event that a webhook takes in or gives out: `callback_id`.",
     BlogId,
+    CommandId,
     FeedbackId,
     CategoryId,
     TestimonialId,

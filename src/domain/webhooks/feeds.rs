@@ -10,6 +10,7 @@ use crate::{
         messages::{
             posting,
             record::{FED, Message, Profile},
+            thread_members::Root,
             writing,
         },
         rights::Rights,
@@ -88,7 +89,13 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn post(self, tx: &mut Tx, caller: Option<Caller>, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
+    fn post(
+        self,
+        tx: &mut Tx,
+        caller: Option<Caller>,
+        (channel, organisation): (ChannelId, OrganisationId),
+        root: Option<Root>,
+    ) -> Result<MessageId> {
         let mut message = Message {
             content: self.content.into(),
             username: self.username.into(),
@@ -103,7 +110,7 @@ impl Checked<'_> {
             message = message.by(user, Profile::find(tx, user)?); // a member's post has the member's picture
         }
         let write = if self.quotes_strangers { writing::write_as_is } else { writing::write };
-        Ok(write(tx, message, None)?.id)
+        Ok(write(tx, message, root)?.id)
     }
 }
 
@@ -161,7 +168,7 @@ pub fn take(
     };
     checked.username = first_of(checked.username, &target.name);
     checked.event_name = first_of(checked.event_name, &target.event_name);
-    let message = checked.post(tx, caller, target.channel, target.organisation)?;
+    let message = checked.post(tx, caller, (target.channel, target.organisation), None)?;
     history::record_received(tx, target.webhook, "feed", CallbackId(message.0), received)?;
     Ok(Some(message))
 }
@@ -183,7 +190,21 @@ pub fn post(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Res
     access.require_live()?;
     let mut checked = feed.check()?;
     checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, Some(caller), channel, access.organisation)
+    checked.post(tx, Some(caller), (channel, access.organisation), None)
+}
+
+/// Posts what a program answers to a command, as a reply if there is a `root`. Where the answer gives no name, the command's is shown. 422
+/// for an invalid answer.
+pub(in crate::domain) fn post_answer(
+    tx: &mut Tx,
+    place: (ChannelId, OrganisationId),
+    root: Option<Root>,
+    command: &str,
+    answer: &Feed,
+) -> Result<MessageId> {
+    let mut checked = answer.check()?;
+    checked.username = first_of(checked.username, command);
+    checked.post(tx, None, place, root)
 }
 
 fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {

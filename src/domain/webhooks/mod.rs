@@ -93,18 +93,20 @@ fn check_event_name(name: &str) -> Result<&str> {
     EventName::check(name, "event_name").map_err(Error::Invalid)
 }
 
-/// Checks a webhook's address: empty, or http or https and not on this server, because its posts would come back to it.
-/// Returns the address, and its host with the port. 422 for any other.
+/// Checks a webhook's address: empty, or one that [`check_target`] takes.
 pub(in crate::domain) fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
-    if text.is_empty() {
-        return Ok(Default::default());
-    }
-    let url = text::web_address(text, "webhook_url").map_err(Error::Invalid)?;
+    if text.is_empty() { Ok(Default::default()) } else { check_target(site, text, "webhook_url") }
+}
+
+/// Checks an address to which this server sends requests: http or https and not on this server, because what it sends would come back
+/// to it. Returns the address, and its host with the port. 422 for any other.
+pub(in crate::domain) fn check_target<'a>(site: &Site, text: &'a str, field: &str) -> Result<(&'a str, String)> {
+    let url = text::web_address(text, field).map_err(Error::Invalid)?;
     if site.is_own(&url) {
-        return Err(Error::Invalid(Code::InvalidUrl.says("webhook_url must not lead to this server itself").at("webhook_url")));
+        return Err(Error::Invalid(Code::InvalidUrl.says(format!("{field} must not lead to this server itself")).at(field)));
     }
     outgoing::check(&url, &site.private_webhooks)
-        .map_err(|err| Error::Invalid(Code::UrlNotAllowed.says(format!("webhook_url: {err}")).at("webhook_url")))?;
+        .map_err(|err| Error::Invalid(Code::UrlNotAllowed.says(format!("{field}: {err}")).at(field)))?;
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     Ok((text, format!("{host}:{}", url.port_or_known_default().unwrap_or_default())))
 }

@@ -135,6 +135,7 @@ async fn record(server: &Server) -> Value {
     let mut run = Run { socket, streams, seen: BTreeMap::new() };
     run.act(&ada, &grace, &organisation, &channel).await;
     run.act_alone(&grace, &other).await;
+    run.act_by_command(&ada, &grace, (&organisation, &channel)).await;
     run.publish(server).await;
     let created = receiver.next().await;
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
@@ -211,6 +212,18 @@ impl Run {
         self.until(Kind::Session).await;
         grace.organisation("Lighthouse").await;
         self.until(Kind::Membership).await;
+    }
+
+    /// A program answers a command later.
+    async fn act_by_command(&mut self, ada: &Client, grace: &Client, (organisation, channel): (&str, &str)) {
+        let mut program = Receiver::start(&[200]).await;
+        let command = json!({ "name": "tide", "url": program.url });
+        ada.post(&format!("/organisations/{organisation}/commands"), command).await.expect(201);
+        grace.post(&format!("/channels/{channel}/commands"), json!({ "command": "tide" })).await.expect(200);
+        let url = text(&program.next().await.json()["data"]["response_url"]);
+        let path = &url[url.find("/commands/").unwrap()..];
+        grace.post(path, json!({ "text": "High water is at **six**" })).await.expect(200);
+        self.until(Kind::CommandAnswer).await;
     }
 
     /// Another program publishes on every channel.

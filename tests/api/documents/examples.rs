@@ -51,6 +51,7 @@ async fn the_documents_examples_agree_with_a_run() {
     examples.of_closed_doors().await;
     examples.of_webhooks_without_an_address().await;
     examples.of_channels().await;
+    examples.of_commands().await;
 
     let server = Server::start().await;
     for operation in operations(&server).await {

@@ -71,9 +71,16 @@ pub struct Delivery<D> {
     data: D,
 }
 
+impl<D> Delivery<D> {
+    /// The body of a request of this kind.
+    pub(in crate::domain) fn new(r#type: &'static str, timestamp: Time, data: D) -> Delivery<D> {
+        Delivery { r#type, timestamp, data }
+    }
+}
+
 /// Builds the body of a delivery.
 pub(in crate::domain) fn payload(kind: DeliveryKind, timestamp: Time, data: impl Serialize) -> Result<String> {
-    serde_json::to_string(&Delivery { r#type: kind.name(), timestamp, data }).map_err(Error::internal)
+    serde_json::to_string(&Delivery::new(kind.name(), timestamp, data)).map_err(Error::internal)
 }
 
 /// A delivery under lease, or a test, with all that an attempt needs.

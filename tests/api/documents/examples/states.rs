@@ -1,5 +1,6 @@
 //! Calls whose answers need another state than the scene's.
 
+use poem::Response;
 use serde_json::{Value, json};
 use tidings::config::Registration;
 
@@ -9,6 +10,7 @@ use crate::{
     harness::{Client, PASSWORD, Server, text},
     names::Names,
     operations::Operation,
+    receiver::{self, Receiver},
     scene::Answered,
 };
 
@@ -113,6 +115,25 @@ impl Examples {
         self.call(&ada, "POST /webhooks/{channel_id}/{webhook_id}/test", &[&channel, &hook.id], None).await;
         let again = "POST /webhooks/{channel_id}/{webhook_id}/history/{history_id}/replay";
         self.call(&ada, again, &[&channel, &hook.id, &attempt], None).await;
+        server.stop().await;
+    }
+
+    /// A command whose program answers, and answers again.
+    pub async fn of_commands(&mut self) {
+        let server = receiver::server().await;
+        let ada = server.user("ada").await;
+        let organisation = ada.organisation("Engines").await;
+        let channel = ada.channel(&organisation, "engines", &[]).await;
+        let answer = || async { Response::builder().body("Deploying the main branch to production") };
+        let mut program = Receiver::answering(move |_| answer()).await;
+        let command = json!({ "name": "deploy", "url": program.url });
+        ada.post(&format!("/organisations/{organisation}/commands"), command).await.expect(201);
+        let called = json!({ "command": "/deploy", "text": "production" });
+        self.call(&ada, "POST /channels/{channel_id}/commands", &[&channel], Some(called)).await;
+        let url = text(&program.next().await.json()["data"]["response_url"]);
+        let token = url.rsplit('/').next().unwrap();
+        let later = json!({ "text": "Deployed in 4 minutes", "response_type": "in_channel" });
+        self.call(&server.anonymous(), "POST /commands/answers/{token}", &[token], Some(later)).await;
         server.stop().await;
     }
 

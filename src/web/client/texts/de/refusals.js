@@ -71,6 +71,9 @@ export default {
   pin_not_found: 'Diese Nachricht ist nicht mehr angeheftet.',
   reaction_not_found: 'Diese Reaktion gibt es nicht mehr.',
   webhook_not_found: 'Diesen Webhook gibt es nicht mehr.',
+  bot_not_found: 'Diesen Bot gibt es nicht mehr.',
+  command_not_found: 'Diesen Befehl gibt es nicht.',
+  call_not_found: 'Dieser Aufruf kann nicht mehr beantwortet werden.',
   attempt_not_found: 'Diese Zustellung ist nicht mehr im Verlauf.',
   blog_not_found: 'Diesen Blog gibt es nicht mehr.',
   category_not_found: 'Diese Kategorie gibt es nicht mehr.',
@@ -90,6 +93,7 @@ export default {
   login_required: 'Diese Adresse hat schon ein Konto. Melde dich damit an und nimm dann die Einladung an.',
   mailed_link_required: 'Öffne den Link in der E-Mail von uns, damit wir wissen, dass die Adresse dir gehört.',
   webhook_owner_barred: 'Die Person, der dieser Webhook gehört, darf hier nicht mehr schreiben. Wer den Kanal verwaltet, kann ihn übernehmen.',
+  command_owner_barred: 'Wer diesen Befehl eingerichtet hat, darf Befehle nicht mehr verwalten. Wer das darf, kann ihn übernehmen.',
 
   channel_archived: 'Dieser Kanal ist archiviert: Man kann ihn nur noch lesen.',
   channel_is_default: 'In diesem Kanal sind alle. Er lässt sich nicht archivieren oder löschen.',
@@ -102,6 +106,8 @@ export default {
   already_a_member: 'Diese Person ist schon Mitglied.',
   user_not_a_member: 'Nicht alle, die du ausgewählt hast, sind Mitglieder der Organisation. Lade sie zuerst ein.',
   member_deactivated: 'Dieses Mitglied ist deaktiviert. Aktiviere es zuerst.',
+  member_is_bot: 'Ein Bot kann keine Organisation besitzen. Wähle eine Person.',
+  command_failed: 'Das Programm des Befehls hat nicht geantwortet. Versuche es später noch einmal.',
   limit_reached: {
     one: 'Mehr als {limit} ist nicht möglich. Entferne zuerst, was da ist.',
     other: 'Mehr als {limit} sind nicht möglich. Entferne zuerst etwas.',

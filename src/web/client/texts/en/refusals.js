@@ -71,6 +71,9 @@ export default {
   pin_not_found: 'This message isn’t pinned any more.',
   reaction_not_found: 'This reaction isn’t there any more.',
   webhook_not_found: 'This webhook isn’t there any more.',
+  bot_not_found: 'This bot isn’t there any more.',
+  command_not_found: 'There is no such command.',
+  call_not_found: 'This call can’t be answered any more.',
   attempt_not_found: 'This delivery isn’t in the history any more.',
   blog_not_found: 'This blog isn’t there any more.',
   category_not_found: 'This category isn’t there any more.',
@@ -90,6 +93,7 @@ export default {
   login_required: 'This address already has an account. Sign in to it, then accept the invitation.',
   mailed_link_required: 'Open the link in the e-mail that we sent you, so that we know the address is yours.',
   webhook_owner_barred: 'The webhook’s owner may not post in this channel any more. Somebody who manages the channel can take it over.',
+  command_owner_barred: 'Whoever set this command up may not manage commands any more. Somebody who may can take it over.',
 
   channel_archived: 'This channel is archived: you can only read it.',
   channel_is_default: 'Everybody is in this channel. It can’t be archived or deleted.',
@@ -102,6 +106,8 @@ export default {
   already_a_member: 'This person is already a member.',
   user_not_a_member: 'Not everybody you chose is a member of the organisation. Invite them first.',
   member_deactivated: 'This member is deactivated. Activate them first.',
+  member_is_bot: 'A bot can’t own an organisation. Choose a person.',
+  command_failed: 'The command’s program did not answer. Try again in a while.',
   limit_reached: { one: 'At most {limit} is possible. Remove it first.', other: 'At most {limit} are possible. Remove one first.' },
   own_limit_reached: {
     one: 'You already have {limit}, which is the most for one person.',
