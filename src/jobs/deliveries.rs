@@ -181,18 +181,37 @@ async fn follow(app: &App) -> Result<()> {
     Ok(())
 }
 
-async fn deliver(slot: &Slot, claimed: Claimed) {
+/// Deliveries of a webhook that follow each other in one slot, at most: others of the same host may become due meanwhile.
+const IN_A_ROW: usize = 100;
+
+/// Delivers an event, and then the webhook's next ones, as long as the target answers promptly and no other webhook waits for a slot.
+/// Each is then claimed in the commit that records the one before it.
+async fn deliver(slot: &Slot, first: Claimed) {
+    let mut next = Some(first);
+    for left in (0..IN_A_ROW).rev() {
+        let Some(claimed) = next.take() else { return };
+        next = deliver_one(slot, claimed, left > 0).await;
+    }
+}
+
+/// Delivers an event and records the outcome. Returns the webhook's next one if it goes on.
+async fn deliver_one(slot: &Slot, claimed: Claimed, may_go_on: bool) -> Option<Claimed> {
     let app = &slot.app;
     let outcome = sending::attempt(app, &claimed).await;
-    app.delivery.slots().note(&slot.permit.host, outcome.is_prompt());
+    let is_prompt = outcome.is_prompt();
+    app.delivery.slots().note(&slot.permit.host, is_prompt);
     app.metrics.attempt(outcome.is_success());
+    let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
     if !outcome.is_success() {
-        let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
         tracing::debug!(%id, %webhook, status, error = outcome.error, "an event could not be delivered");
     }
-    let id = claimed.id;
-    let record = move |tx: &mut Tx| retry::record(tx, &claimed, &outcome);
-    if let Err(err) = app.write_in_background(record).await {
+    let goes_on = may_go_on && is_prompt && app.delivery.due.load(Relaxed) == 0 && !*app.stopping().borrow();
+    let record = move |tx: &mut Tx| {
+        retry::record(tx, &claimed, &outcome)?;
+        if goes_on { queue::claim_next(tx, webhook) } else { Ok(None) }
+    };
+    app.write_in_background(record).await.unwrap_or_else(|err| {
         tracing::error!(%id, err = err.detail(), "the outcome of a delivery could not be recorded");
-    }
+        None
+    })
 }

@@ -124,6 +124,14 @@ pub fn claim(tx: &mut Tx, webhooks: &[WebhookId]) -> Result<Vec<Claim>> {
     Ok(claims)
 }
 
+/// Leases a webhook's next delivery, in the write that records the one before it. None if there is none, or nobody may deliver it.
+pub fn claim_next(tx: &mut Tx, webhook: WebhookId) -> Result<Option<Claimed>> {
+    Ok(match claim_one(tx, webhook)? {
+        Claim::Taken(claimed) => Some(*claimed),
+        Claim::Nothing | Claim::Refused => None,
+    })
+}
+
 fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
     let delivering: Option<(UserId, UserId, ChannelId)> = tx
         .prepare_cached(
