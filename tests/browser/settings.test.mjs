@@ -7,7 +7,7 @@ import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
 const OWN = ['profile', 'appearance', 'password', 'sessions', 'programs', 'organisations']
 const NEW_PASSWORD = 'louder harbour at noon'
-const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'webhooks']
+const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'bots', 'commands', 'webhooks']
 
 /** A server with an organisation of two, an archived channel, and a program that takes deliveries. */
 async function world(t) {
@@ -174,6 +174,60 @@ for (const kind of BROWSERS) {
       await sees(page, 'Token ended.')
       await sees(page, 'No program acts as you.')
       await assert.rejects(says('High water at noon'), /401/)
+    })
+
+    await t.test('a bot is made, gets a token, posts as a bot, and is removed for good', async () => {
+      await page.goto(`${base}/bots`)
+      await sees(page, 'There are no bots yet.')
+      await fill(page, 'Name', 'Tide watch')
+      await fill(page, 'What it is for', 'Says when the tide turns')
+      await press(page, 'Make the bot')
+      await sees(page, 'Its program uses a token')
+      await fill(page, 'Program', 'the gauge at the quay')
+      await press(page, 'Make the token')
+      const token = await page.waitForFunction(() => document.querySelector('.copyable input')?.value, { polling: 50 }).then(found => found.jsonValue())
+      if (kind === 'chrome') await picture(page, 'settings-bot')
+      const { data: [bot] } = await server.call('GET', `/organisations/${harbour.id}/bots`, { bearer: ada.bearer })
+      await ada.call('POST', `/channels/${harbour.general.id}/users`, { user_ids: [bot.id] })
+      const says = content => server.call('POST', `/channels/${harbour.general.id}/messages`, { bearer: token, body: { content } })
+      await says('The tide turns')
+      await page.goto(`${server.url}/o/${harbour.slug}/${harbour.general.id}`)
+      await page.waitForFunction(() => [...document.querySelectorAll('.row')].some(row =>
+        row.textContent.includes('The tide turns') && row.querySelector('.tag')?.textContent === 'Bot'), { polling: 50 })
+      if (kind === 'chrome') await picture(page, 'bot-in-channel')
+      await page.goto(`${base}/members`)
+      await page.waitForFunction(() => [...document.querySelectorAll('.item')].some(row =>
+        row.textContent.includes('@tide-watch') && !row.textContent.includes('bot.invalid')), { polling: 50 })
+      await page.goto(`${base}/bots`)
+      await (await page.waitForSelector('.item a')).click()
+      await fill(page, 'Name', 'Tides')
+      await press(page, 'Save')
+      await sees(page, 'Saved.')
+      await press(page, 'Remove the bot')
+      await (await page.waitForSelector('dialog .danger')).click()
+      await sees(page, 'There are no bots yet.')
+      await assert.rejects(says('The tide turned'), /401/)
+    })
+
+    await t.test('a command is made, shows its secret once, is changed and deleted', async () => {
+      await page.goto(`${base}/commands`)
+      await sees(page, 'There are no commands yet.')
+      await fill(page, 'Name, after the slash', '/Tide')
+      await fill(page, 'Address of its program', receiver.url)
+      await press(page, 'Make the command')
+      const secret = await page.waitForFunction(() => document.querySelector('dialog .copyable input')?.value, { polling: 50 }).then(found => found.jsonValue())
+      assert.ok(secret.startsWith('whsec_'))
+      await (await page.waitForSelector('dialog .primary')).click()
+      await sees(page, 'Calls are signed with it')
+      await fill(page, 'What it does', 'Says how high the water is')
+      if (kind === 'chrome') await picture(page, 'settings-command')
+      await press(page, 'Save')
+      await sees(page, 'Saved.')
+      const { data: [command] } = await server.call('GET', `/organisations/${harbour.id}/commands`, { bearer: ada.bearer })
+      assert.deepEqual([command.name, command.description, command.form], ['tide', 'Says how high the water is', 'json'])
+      await press(page, 'Delete')
+      await (await page.waitForSelector('dialog .danger')).click()
+      await sees(page, 'There are no commands yet.')
     })
 
     await t.test('a wrong password is refused, a right one ends other sessions only', async () => {

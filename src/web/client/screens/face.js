@@ -3,7 +3,7 @@
 import { t } from '../text/words.js'
 import { h } from '../view/element.js'
 
-/** @typedef {{ user_id?: string, full_name?: string, username?: string }} Person */
+/** @typedef {{ user_id?: string, full_name?: string, username?: string, user_type?: string }} Person */
 
 /**
  * The name of a person as others read it.
@@ -16,6 +16,9 @@ export const nameOf = person => person?.full_name?.trim() || person?.username ||
  * @param {Person | null | undefined} person
  */
 export const name = person => h('bdi', null, nameOf(person))
+
+/** The mark of a bot beside its name. @param {Person | null | undefined} person */
+export const mark = person => person?.user_type === 'bot' && h('span', { class: 'tag' }, t('common.bot'))
 
 /**
  * A colour for an id: the same everywhere, and spread over the circle.

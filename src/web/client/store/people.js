@@ -16,6 +16,7 @@ const MOST_AGAIN = 200
  * @property {string} username
  * @property {string} full_name
  * @property {string} avatar_url
+ * @property {string} [user_type] `bot` for a program; otherwise a person.
  * @property {string} [email]
  * @property {string} [role]
  * @property {string} [role_name]
@@ -30,6 +31,7 @@ const person = from => ({
   username: from.username ?? '',
   full_name: from.full_name ?? from.fullname ?? '',
   avatar_url: from.avatar_url ?? from.profile_url ?? '',
+  user_type: from.user_type,
   email: from.email,
   role: from.role,
   role_name: from.role_name,
@@ -115,9 +117,9 @@ export function createPeople({ api, organisation, recorder, clock }) {
     known: () => [...here].map(id => record(id).peek())
       .filter(each => each.username && each.status !== 'removed' && each.status !== 'deactivated'),
 
-    /** What a message says of its author stands until the person is known. Programs have names of their own. @param {any} from */
+    /** What a message says of its author stands until the person is known. What a webhook posts has a name of its own. @param {any} from */
     hint(from) {
-      if (!from.user_id || (from.user_type ?? 'user') !== 'user') return
+      if (!from.user_id || from.user_type === 'webhook') return
       here.add(from.user_id)
       const found = record(from.user_id)
       if (!found.peek().isKnown && !found.peek().username) found.value = { ...person(from), isKnown: false }

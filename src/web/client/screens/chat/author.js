@@ -1,4 +1,4 @@
-// Who wrote a message, and how that is shown and said. Programs name themselves as they like, so that their posts are marked everywhere.
+// Who wrote a message, and how that is shown and said. What webhooks post has any name, so that it is marked everywhere, and so are bots.
 
 import { computed } from '../../base/signal.js'
 import { t } from '../../text/words.js'
@@ -10,18 +10,18 @@ import { personButton } from './person-menu.js'
 /** @typedef {Pick<import('#api').components['schemas']['Message'], 'user_id' | 'user_type' | 'username' | 'full_name'>} Written */
 
 /** @param {Written} message */
-const isProgram = message => message.user_type !== 'user'
+const isFed = message => message.user_type === 'webhook'
 
 /**
- * Whoever wrote a message. Members are shown with the name that they have now; programs have the one that they gave.
+ * Whoever wrote a message. Members are shown with the name that they have now; what a webhook posts has the name that it gave.
  *
  * @param {Store} store
  * @param {Written} message
  */
 export function author(store, message) {
-  if (isProgram(message) || !message.user_id) return { user_id: '', username: message.username, full_name: message.username }
+  if (isFed(message) || !message.user_id) return { user_id: '', username: message.username, full_name: message.username, user_type: message.user_type }
   const person = store.person(message.user_id)
-  return person?.username ? person : { user_id: message.user_id, username: message.username, full_name: message.full_name }
+  return person?.username ? person : { ...message, user_id: message.user_id }
 }
 
 /**
@@ -36,7 +36,7 @@ export function byline(store, message, style = 'who') {
   return [
     when(() => writer.value.user_id, () => personButton(store, () => writer.value, style, () => name(writer.value)),
       () => h('span', { class: style }, () => name(writer.value))),
-    when(() => isProgram(message()), () => h('span', { class: 'tag' }, t('talk.program'))),
+    when(() => message().user_type !== 'user', () => h('span', { class: 'tag' }, isFed(message()) ? t('talk.program') : t('common.bot'))),
   ]
 }
 
@@ -48,5 +48,6 @@ export function byline(store, message, style = 'who') {
  */
 export function authorSaid(store, message) {
   const called = nameOf(author(store, message))
-  return isProgram(message) ? t('talk.programNamed', { name: called }) : called
+  if (message.user_type === 'user') return called
+  return isFed(message) ? t('talk.programNamed', { name: called }) : t('talk.botNamed', { name: called })
 }

@@ -10,7 +10,7 @@ import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { paged } from '../../view/paged.js'
 import { say } from '../../view/toast.js'
-import { face, name, nameOf } from '../face.js'
+import { face, mark, name, nameOf } from '../face.js'
 import { addPeople } from './add-people.js'
 import { attempt } from './deeds.js'
 import { editChannel } from './edit-channel.js'
@@ -85,7 +85,7 @@ const about = ({ topic, description, mayEdit, edit }) => h('dl', { class: 'about
   when(description, () => [h('dt', { class: 'quiet small' }, t('panes.description')), h('dd', { dir: 'auto' }, description)]))
 
 /** @param {Member} member */
-const personOf = ({ id, username, full_name }) => ({ user_id: id, username, full_name })
+const personOf = ({ id, username, full_name, user_type }) => ({ user_id: id, username, full_name, user_type })
 
 /**
  * @param {Store} store
@@ -108,7 +108,7 @@ function memberRow(store, channel, member, mayRemove, people) {
   return h('li', { class: 'person' },
     () => face(personOf(member())),
     h('div', { class: 'person-name' },
-      h('p', null, h('span', { class: 'who' }, () => name(personOf(member()))),
+      h('p', null, h('span', { class: 'who' }, () => name(personOf(member()))), () => mark(personOf(member())),
         when(isMe, () => h('span', { class: 'quiet small' }, ` (${t('common.you')})`))),
       h('p', { class: 'quiet small' }, h('bdi', null, () => `@${member().username}`),
         when(() => member().status === 'deactivated', () => ` · ${t('panes.deactivated')}`))),

@@ -4,7 +4,7 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { openMenu } from '../../view/menu.js'
 import { go } from '../../view/router.js'
-import { face, name, nameOf } from '../face.js'
+import { face, mark, name, nameOf } from '../face.js'
 import { attempt } from './deeds.js'
 import { directMessage, show } from './opening.js'
 
@@ -27,7 +27,7 @@ export function openPersonMenu(store, person, anchor, more = []) {
   ], {
     label: `${nameOf(person)}, @${person.username}`,
     head: [face(person), h('p', null,
-      h('span', { class: 'who' }, name(person)),
+      h('span', { class: 'who' }, name(person)), mark(person),
       h('span', { class: 'quiet small' }, h('bdi', null, `@${person.username}`)))],
   })
 }

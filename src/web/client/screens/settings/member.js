@@ -7,7 +7,7 @@ import { openMenu } from '../../view/menu.js'
 import { icon } from '../../view/icons.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
-import { face } from '../face.js'
+import { face, mark } from '../face.js'
 import { attempt, badge } from './parts.js'
 import { isOwner, isWithinOwn, may, roleTitle } from './rights.js'
 
@@ -37,10 +37,12 @@ export function memberRow(store, id, roles, member, replace) {
         h('strong', null, h('bdi', null, () => member.value.name)),
         h('span', { class: 'badge item-role' }, () => roleTitle(member.value.role, member.value.role_name)),
         isMe && badge(t('common.you'), 'good'),
+        () => mark(member.value),
         () => member.value.status === 'deactivated' && badge(t('settings.memberDeactivated'), 'bad')),
       h('p', { class: 'quiet small' },
-        h('bdi', null, () => `@${member.value.username}`), ' · ', h('bdi', { class: 'address' }, () => member.value.email),
-        () => !member.value.is_verified && [' · ', t('settings.emailUnverified')])),
+        h('bdi', null, () => `@${member.value.username}`),
+        () => member.value.user_type !== 'bot' && [' · ', h('bdi', { class: 'address' }, () => member.value.email),
+          !member.value.is_verified && [' · ', t('settings.emailUnverified')]])),
     h('div', { class: 'item-buttons' }, when(() => mayTouch(store, roles, member.value), () => button)))
 }
 

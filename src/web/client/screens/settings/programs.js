@@ -1,120 +1,18 @@
 // Programs that act as the person, each by a token in place of the password.
 
-import { signal } from '../../base/signal.js'
 import { h } from '../../view/element.js'
-import { field, form } from '../../view/form.js'
-import { list } from '../../view/list.js'
-import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
-import { copyable } from './copyable.js'
 import { fetched } from './fetched.js'
-import { asking, part, section } from './parts.js'
-import { time } from './times.js'
+import { part } from './parts.js'
+import { making, tokenList } from './tokens.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['ApiToken']} Token */
-/** @typedef {import('#api').components['schemas']['NewApiToken']['scopes'][number]} Scope */
-/** @typedef {import('../../base/signal.js').Signal<Token[]>} Tokens */
-
-const DAY_MS = 86_400_000
-/** After how many days a token may end; 0 for never. */
-const DAYS = [30, 90, 365, 0]
-
-/**
- * What a token may be used for, in the order in which it is offered. The scope of the server's blog is for its administrators, who
- * make such tokens by the API.
- *
- * @type {{ scope: Scope, title: () => string, text: () => string }[]}
- */
-const SCOPES = [
-  { scope: 'read', title: () => t('programs.scopeRead'), text: () => t('programs.scopeReadText') },
-  { scope: 'post', title: () => t('programs.scopePost'), text: () => t('programs.scopePostText') },
-  { scope: 'channels', title: () => t('programs.scopeChannels'), text: () => t('programs.scopeChannelsText') },
-  { scope: 'members', title: () => t('programs.scopeMembers'), text: () => t('programs.scopeMembersText') },
-  { scope: 'webhooks', title: () => t('programs.scopeWebhooks'), text: () => t('programs.scopeWebhooksText') },
-]
-
-/** @param {string} scope */
-const scopeTitle = scope => SCOPES.find(each => each.scope === scope)?.title() ?? scope
-
-/** @param {Store} store */
-export const programs = store => part(t('settings.programs'), t('programs.intro'),
-  fetched(async () => (await store.api.listTokens(myId(store), {})).data, all => [
-    making(store, all),
-    h('p', { class: 'quiet', hidden: () => all.value.length > 0 }, t('programs.none')),
-    list(h('ul', { class: 'items' }), () => all.value, token => token.id, token => row(store, all, token.peek())),
-  ]))
-
-/** @param {Store} store */
-const myId = store => store.me.peek()?.id ?? ''
-
-/** @param {Store} store @param {Tokens} all */
-function making(store, all) {
-  const made = signal('')
-  return section(t('programs.new'),
-    form({
-      button: t('programs.make'),
-      submit: async (values, element) => {
-        const days = Number(values.get('expires_at'))
-        const channels = values.getAll('channels').map(String)
-        const { data: { token, ...shown } } = await store.api.createToken(myId(store), {
-          name: String(values.get('name')).trim(),
-          scopes: /** @type {Scope[]} */ (values.getAll('scopes')),
-          expires_at: days > 0 ? new Date(Date.now() + days * DAY_MS).toISOString() : undefined,
-          channels: channels.length > 0 ? channels : undefined,
-        })
-        element.reset()
-        made.value = token
-        all.value = [shown, ...all.peek()]
-      },
-      children: [
-        h('div', { class: 'field-pair' },
-          field(t('programs.name'),
-            h('input', { name: 'name', required: true, maxlength: 80, dir: 'auto', autocomplete: 'off', placeholder: t('programs.example') })),
-          field(t('programs.ends'),
-            h('select', { name: 'expires_at' }, DAYS.map(days =>
-              h('option', { value: String(days) }, days > 0 ? t('programs.days', { count: days }) : t('programs.never')))))),
-        h('fieldset', { class: 'settings-choices' },
-          h('legend', null, t('programs.scopes')),
-          SCOPES.map(({ scope, title, text }) => choice('scopes', scope, title(), text(), ['read', 'post'].includes(scope)))),
-        () => store.channels.value.length > 0 && h('details', { class: 'settings-more' },
-          h('summary', null, t('programs.channels')),
-          h('p', { class: 'quiet small' }, t('programs.channelsText')),
-          h('div', { class: 'settings-choices settings-scroll' },
-            store.channels.value.map(channel => choice('channels', channel.id, channel.title)))),
-      ],
-    }),
-    h('div', { role: 'status' }, () =>
-      made.value && copyable(t('programs.token'), () => made.value, t('programs.once'))))
-}
-
-/**
- * @param {string} name
- * @param {string} value
- * @param {string} title
- * @param {string} [text]
- * @param {boolean} [checked]
- */
-const choice = (name, value, title, text = '', checked = false) => h('label', { class: 'settings-choice' },
-  h('input', { type: 'checkbox', name, value, checked }),
-  h('span', null, h('bdi', null, title), text && h('span', { class: 'quiet small block' }, text)))
-
-/** @param {Store} store @param {Tokens} all @param {Token} token */
-function row(store, all, token) {
-  const id = `token-${token.id}`
-  const { expires_at: end, last_used_at: used, channels } = token
-  return h('li', { class: 'item' },
-    h('div', { class: 'item-text', id },
-      h('p', { class: 'row-line' }, h('strong', null, h('bdi', null, token.name))),
-      h('p', { class: 'quiet small' }, token.scopes.map(scopeTitle).join(' · '),
-        channels && [' · ', t('programs.limited', { count: channels.length })]),
-      h('p', { class: 'quiet small' }, used ? [t('programs.used'), ' ', time(used)] : t('programs.unused'), ' · ',
-        end ? [t('programs.until'), ' ', time(end)] : t('programs.forever'))),
-    asking(t('settings.sessionEnd'), () => ({
-      title: t('programs.endTitle', { name: token.name }), text: t('programs.endText'), action: t('settings.sessionEnd'), danger: true,
-    }), async () => {
-      await store.api.revokeToken(myId(store), token.id)
-      all.value = all.peek().filter(each => each.id !== token.id)
-      say(t('programs.ended'))
-    }, { describedBy: id }))
+/** @param {import('../../store/index.js').Store} store */
+export function programs(store) {
+  const me = store.me.peek()?.id ?? ''
+  return part(t('settings.programs'), t('programs.intro'),
+    fetched(async () => (await store.api.listTokens(me, {})).data, all => [
+      making(store, me, all, () => store.channels.value),
+      h('p', { class: 'quiet', hidden: () => all.value.length > 0 }, t('programs.none')),
+      tokenList(store, me, all),
+    ]))
 }

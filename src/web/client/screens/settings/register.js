@@ -2,7 +2,9 @@
 
 import { t } from '../../text/words.js'
 import { appearance } from './appearance.js'
+import { bots } from './bots.js'
 import { channels } from './channels.js'
+import { commands } from './commands.js'
 import { general } from './general.js'
 import { invitations } from './invitations.js'
 import { members } from './members.js'
@@ -43,6 +45,8 @@ export const OF_ORGANISATION = [
     isFor: store => may(store, 'can_invite_members'),
   },
   { name: 'channels', icon: 'hash', title: () => t('settings.channels'), open: channels, isFor: () => true },
+  { name: 'bots', icon: 'terminal', title: () => t('programs.bots'), open: bots, isFor: store => may(store, 'can_create_webhooks') },
+  { name: 'commands', icon: 'slash', title: () => t('programs.commands'), open: commands, isFor: store => may(store, 'can_create_webhooks') },
   // The owner of a channel manages its webhooks without the right.
   {
     name: 'webhooks', icon: 'webhook', title: () => t('settings.webhooks'), open: webhooks,

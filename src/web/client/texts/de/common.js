@@ -27,4 +27,5 @@ export default {
   unreachable: 'Der Server ist nicht erreichbar. Prüfe deine Verbindung und versuche es noch einmal.',
   unexpected: 'Auf dieser Seite ist etwas schiefgegangen. Lade sie neu; wenn das nicht hilft, wende dich an die Administration.',
   cantLoad: 'Der Chat lässt sich nicht anzeigen',
+  bot: 'Bot',
 }

@@ -49,6 +49,7 @@ export default {
   pinnedBy: 'Angeheftet von {name}',
   pinned: 'Angeheftet',
   program: 'Programm',
+  botNamed: '{name} (Bot)',
   programNamed: '{name} (Programm)',
   failed: 'Fehlgeschlagen',
   mentionsYou: 'Erwähnt dich',

@@ -27,4 +27,5 @@ export default {
   unreachable: 'The server can’t be reached. Check your connection and try again.',
   unexpected: 'Something went wrong on this page. Reload it; if that doesn’t help, tell your administrator.',
   cantLoad: 'The chat can’t be shown',
+  bot: 'Bot',
 }

@@ -49,6 +49,7 @@ export default {
   pinnedBy: 'Pinned by {name}',
   pinned: 'Pinned',
   program: 'Program',
+  botNamed: '{name} (bot)',
   programNamed: '{name} (program)',
   failed: 'Failed',
   mentionsYou: 'Mentions you',

@@ -49,6 +49,7 @@ export default {
   pinnedBy: 'ננעצה על ידי {name}',
   pinned: 'נעוצה',
   program: 'תוכנה',
+  botNamed: '{name} (בוט)',
   programNamed: '{name} (תוכנה)',
   failed: 'נכשל',
   mentionsYou: 'הוזכרתם כאן',
