@@ -164,6 +164,8 @@ export const kinds = {
     store.people.rename(data)
   },
 
+  command_answer: ({ commands }, { data }) => commands.told(data),
+
   // Webhooks are read where they are managed.
   webhook_update: () => {},
 }

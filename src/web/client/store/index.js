@@ -8,6 +8,7 @@ import { clock as realClock } from '../base/clock.js'
 import { createPush } from '../net/push.js'
 import { createRequests } from '../net/request.js'
 import { createChannels } from './channels.js'
+import { createCommands } from './commands.js'
 import { createDrafts, tabsOf } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
@@ -77,6 +78,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const messages = createMessages({ api, streams, recorder, clock, seen, kept, organisation: opened })
   const threads = createThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
   const reading = createReading({ api })
+  const commands = createCommands({ api, organisation: opened, clock })
   const drafts = createDrafts({ records, tabs: user.then(tabs) })
   const outgoing = createOutgoing({ api, user: myId, records, clock, locks,
     confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
@@ -109,7 +111,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
 
   /** @type {Parts} */
   const parts = {
-    me, channels, organisations, people, messages, threads,
+    me, channels, organisations, people, messages, threads, commands,
     leave(id, isOut) {
       channels.remove(id)
       if (!isOut) return
@@ -207,7 +209,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     isKnown: () => isKnown, started })
 
   return {
-    api, me, ended, build, drafts, threads, outgoing, messages,
+    api, me, ended, build, drafts, threads, outgoing, messages, commands,
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,

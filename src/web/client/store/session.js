@@ -12,6 +12,7 @@
  * @property {ReturnType<typeof import('./people.js').createPeople>} people
  * @property {ReturnType<typeof import('./messages.js').createMessages>} messages
  * @property {ReturnType<typeof import('./threads.js').createThreads>} threads
+ * @property {ReturnType<typeof import('./commands.js').createCommands>} commands
  * @property {(channel: string, isOut: boolean) => void} leave
  * @property {(organisation: string) => void} leaveOrganisation
  * @property {(channel: string) => void} came

@@ -4,7 +4,7 @@
 /**
  * @typedef {{ kind: 'user' | 'channel', id: string, name: string }} Meant
  * @typedef {(name: string) => Meant | null} Resolver
- * @typedef {{ sign: '@' | '#' | ':', query: string, from: number, to: number }} Completion What is being written at the caret.
+ * @typedef {{ sign: '@' | '#' | ':' | '/', query: string, from: number, to: number }} Completion What is being written at the caret.
  */
 
 /** Names that mention everybody in a channel. */
@@ -36,14 +36,22 @@ export const isMentioned = (mentions, userId) => (mentions ?? []).some(({ id, ty
 
 const STARTED = /(?:^|[^\p{L}\p{N}])(?:(@)([\p{L}\p{N}_.-]{0,64})|(#)([\p{L}\p{N}_-]{0,64})|(:)([a-z0-9_+-]{2,60}))$/iu
 
+/** A command is written at the beginning of a text. */
+const COMMAND = /^\/([\p{L}\p{N}_.-]{0,32})$/u
+
+/** Whether it can be the name of a command. @param {string} name */
+export const isCommandName = name => /^[\p{L}\p{N}_.-]{1,32}$/u.test(name)
+
 /**
- * The name that is being written at the caret: `@ad|`, `#gen|`, `:ta|`. It is none inside of code.
+ * The name that is being written at the caret: `@ad|`, `#gen|`, `:ta|`, `/to|`. It is none inside of code.
  *
  * @param {string} text
  * @param {number} caret
  * @returns {Completion | null}
  */
 export function completionAt(text, caret) {
+  const command = COMMAND.exec(text.slice(0, caret))
+  if (command) return { sign: '/', query: command[1], from: 0, to: caret }
   const found = STARTED.exec(text.slice(Math.max(0, caret - 70), caret))
   if (!found || isInCode(text, caret)) return null
   const sign = /** @type {'@' | '#' | ':'} */ (found[1] ?? found[3] ?? found[5])

@@ -73,8 +73,8 @@ function items(store, id, details) {
   ]
 }
 
-/** @param {Store} store @param {Details} details */
-async function archive(store, { id, name }) {
+/** @param {Store} store @param {{ id: string, name: string }} details */
+export async function archive(store, { id, name }) {
   const isSure = await confirm({ title: t('chat.archiveTitle', { name }), text: t('chat.archiveText'), action: t('chat.archive'), danger: true })
   if (isSure && await attempt(() => store.api.archiveChannel(id, { archived: true }))) say(t('chat.archivedSaid', { name }))
 }
@@ -85,7 +85,7 @@ async function reopen(store, { id, name }) {
 }
 
 /** @param {Store} store @param {string} id @param {string} name */
-async function leave(store, id, name) {
+export async function leave(store, id, name) {
   const text = store.channel(id)?.is_private ? t('chat.leavePrivateText') : t('chat.leaveText')
   const isSure = await confirm({ title: t('chat.leaveTitle', { name }), text, action: t('chat.leave'), danger: true })
   if (!isSure || !await attempt(() => store.api.leaveChannel(id))) return

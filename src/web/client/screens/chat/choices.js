@@ -6,6 +6,7 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { face } from '../face.js'
+import { ofOrganisation, own } from './commands.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Person} Person */
@@ -65,7 +66,8 @@ const everybody = query => EVERYBODY.filter(name => name.startsWith(folded(query
 
 /** @param {Person} person @returns {Choice} */
 const asPerson = person => ({
-  word: `@${person.username}`, title: person.full_name || person.username, beside: person.username,
+  word: `@${person.username}`, title: person.full_name || person.username,
+  beside: person.user_type === 'bot' ? `${person.username} · ${t('common.bot')}` : person.username,
   sign: face(person, { tiny: true }),
 })
 
@@ -93,6 +95,25 @@ export function channels(store, query) {
 /** @param {{ name: string, topic: string, is_private?: boolean }} channel @returns {Choice} */
 const asChannel = ({ name, topic, is_private: isPrivate }) => ({
   word: `#${name}`, title: name, beside: topic, sign: icon(isPrivate ? 'lock' : 'hash'),
+})
+
+/**
+ * Commands, the client's own first.
+ *
+ * @param {Store} store
+ * @param {string} channel
+ * @param {string} query
+ * @returns {Choices}
+ */
+export function commands(store, channel, query) {
+  const mine = own(store, channel)
+  const choices = (/** @type {import('./commands.js').Offered[]} */ all) => rank(all, query, each => [each.name], MOST).map(asCommand)
+  return { known: choices(mine), find: async () => choices([...mine, ...await ofOrganisation(store)]) }
+}
+
+/** @param {import('./commands.js').Offered} command @returns {Choice} */
+const asCommand = ({ name, hint, about }) => ({
+  word: `/${name}`, title: `/${name} ${hint}`.trim(), beside: about, sign: icon('slash'),
 })
 
 /** @param {string} query @returns {Choice[]} */

@@ -1,11 +1,11 @@
-// What `@`, `#` and `:` may become: people, channels, emoji.
+// What `@`, `#`, `:` and `/` may become: people, channels, emoji, commands.
 
 import { batch, effect, onEnd, signal } from '../../base/signal.js'
 import { complete, completionAt } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { loadEmojiNames } from '../emoji-names.js'
-import { channels, emoji, people } from './choices.js'
+import { channels, commands, emoji, people } from './choices.js'
 
 /** @typedef {import('./choices.js').Choice} Choice */
 
@@ -46,7 +46,8 @@ export function completing(store, area, changed, channel) {
       void loadEmojiNames(store).then(() => { if (number === asked) choices.value = emoji(query) }, () => {})
       return
     }
-    const { known, find } = sign === '#' ? channels(store, query) : people(store, channel(), query)
+    const { known, find } = sign === '#' ? channels(store, query)
+      : sign === '/' ? commands(store, channel(), query) : people(store, channel(), query)
     batch(() => {
       chosen.value = 0
       choices.value = known

@@ -4,6 +4,9 @@ import { signal, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
+import { wording } from '../../view/wording.js'
+import { answers } from './command-answers.js'
+import { commandIn, run } from './commands.js'
 import { completing } from './completion.js'
 import { showDraft } from './draft-field.js'
 import { editing } from './edit.js'
@@ -54,9 +57,25 @@ function composer({ store, channel, thread, label, sent }) {
     measure()
   }
   showDraft(area, draft, () => '', measure)
+  /** A command that fails stands in the field again, unless something else does. @param {{ name: string, text: string }} command */
+  const call = async command => {
+    const written = area.value
+    area.value = ''
+    changed()
+    try {
+      await run(store, command, { channel: channel(), thread: thread() })
+    } catch (error) {
+      store.commands.tell(key, `/${command.name}`, wording.explain(error))
+      if (area.value !== '' || !area.isConnected) return
+      area.value = written
+      changed()
+    }
+  }
   const send = () => {
     const text = area.value.trim()
     if (!text || [...text].length > MOST) return
+    const command = commandIn(area.value)
+    if (command) return void call(command)
     store.outgoing.post({ channel: channel(), thread: thread(), text })
     // What another tab has written meanwhile stays.
     if (draft.peek() === area.value) store.drafts.set(key, '')
@@ -88,13 +107,13 @@ function composer({ store, channel, thread, label, sent }) {
       editing.value = last
     } else if (event.key === 'Escape' && isPlain && !document.querySelector('.beside')) leave(area)
   })
-  return h('form', { class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); send() } },
+  return [answers(store, key), h('form', { class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); send() } },
     h('div', { class: 'composer-box' }, area,
       h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.emojiTitle'), title: t('chat.emojiTitle'), onclick: addEmoji }, icon('face')),
       h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value) }, icon('send'))),
     completion.node,
     when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
-      () => t('chat.left', { count: left.value }))))
+      () => t('chat.left', { count: left.value }))))]
 }
 
 /** To what was said last: a focus that is only let go is nowhere. @param {HTMLElement} area */

@@ -1,0 +1,124 @@
+// Slash commands: the client's own, and one whose program answers, in Chromium and Firefox.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import test from 'node:test'
+import { BROWSERS, PHONE, WIDE, accessible, enter, launch, picture, sees, theme } from './lib/browser.mjs'
+import { account, organisation, start, until } from './lib/server.mjs'
+
+const COMPOSER = '.main .composer textarea'
+
+/** A program that answers calls of a command, and keeps them. */
+async function program(t) {
+  const calls = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', chunk => { body += chunk })
+    request.on('end', () => {
+      const { data } = JSON.parse(body)
+      calls.push(data)
+      const isForAll = data.text.includes('production')
+      response.setHeader('Content-Type', 'application/json')
+      response.end(JSON.stringify(isForAll ? { response_type: 'in_channel', text: 'Deployed to **production**' } : { text: `Deploying to *${data.text}*` }))
+    })
+  })
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${server.address().port}/`, calls }
+}
+
+for (const kind of BROWSERS) {
+  test(`what begins with a slash in ${kind}`, { timeout: 120_000 }, async t => {
+    const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
+    const { url, calls } = await program(t)
+    const [ada, grace] = await Promise.all([account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+      account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' })])
+    const harbour = await organisation(ada, [grace])
+    const dock = (await ada.call('POST', '/channels', { name: 'dry-dock', organisation_id: harbour.id })).id
+    await ada.call('POST', `/organisations/${harbour.id}/commands`, { name: 'deploy', description: 'Deploys the main branch', hint: '[environment]', url })
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor()
+    await enter(page, server, ada, `${server.url}/o/${harbour.slug}/${dock}`)
+    const field = await page.waitForSelector(COMPOSER)
+    const write = async text => {
+      await field.focus()
+      await page.keyboard.type(text)
+      // The first Enter is for a suggestion, if one is open.
+      await page.keyboard.press('Escape')
+      await field.focus()
+      await page.keyboard.press('Enter')
+    }
+    const messages = async () => (await server.call('GET', `/channels/${dock}/messages`, { bearer: ada.bearer })).messages.map(each => each.content)
+    const answered = text => page.waitForFunction(text => document.querySelector('.answers')?.textContent.includes(text), { polling: 50 }, text)
+
+    await t.test('they are suggested, and taken by Tab', async () => {
+      await field.focus()
+      await page.keyboard.type('/')
+      await sees(page, 'Sets the topic of this channel')
+      await page.waitForFunction(() => document.querySelector('.choices')?.textContent.includes('/deploy [environment]'), { polling: 50 })
+      if (kind === 'chrome') await picture(page, 'commands-suggested')
+      await page.keyboard.type('dep')
+      await page.waitForFunction(() => document.querySelectorAll('.choices li').length === 1, { polling: 50 })
+      await page.keyboard.press('Tab')
+      assert.equal(await field.evaluate(each => each.value), '/deploy ')
+    })
+
+    await t.test('a program answers whoever called, or everybody', async () => {
+      await page.keyboard.type('staging')
+      await page.keyboard.press('Enter')
+      await answered('Deploying to staging')
+      assert.deepEqual(await messages(), [])
+      assert.equal(calls[0].text, 'staging')
+      await server.call('POST', new URL(calls[0].response_url).pathname.replace('/api/v1', ''), { body: { text: 'Deployed in *4* minutes' } })
+      await answered('Deployed in 4 minutes')
+      if (kind === 'chrome') await picture(page, 'commands-answered')
+      await accessible(page, 'answers of commands')
+      await page.click('.answers button')
+      await page.click('.answers button')
+      await page.waitForFunction(() => !document.querySelector('.answers li'), { polling: 50 })
+      await write('/deploy production')
+      await sees(page, 'Deployed to production')
+      assert.deepEqual(await messages(), ['Deployed to **production**'])
+    })
+
+    await t.test('the own ones do what they say', async () => {
+      await write('/topic Who is in the dock')
+      await answered('The topic is set.')
+      assert.equal((await ada.call('GET', `/channels/${dock}`)).topic, 'Who is in the dock')
+      await write(`/invite @${grace.username}`)
+      await answered('One person is in the channel now.')
+      assert.equal((await ada.call('GET', `/channels/${dock}`)).user_count, 2)
+      await write('/invite @nobody-of-that-name')
+      await answered('Nobody here is called nobody-of-that-name.')
+      await write('/me waves')
+      await write('/shrug Fog')
+      await until('both are posted', async () => (await messages()).length === 3)
+      assert.deepEqual((await messages()).slice(0, 2), ['Fog ¯\\\\\\_(ツ)\\_/¯', '_waves_'])
+      await sees(page, 'Fog ¯\\_(ツ)_/¯')
+      await write('/help')
+      await answered('Deploys the main branch')
+    })
+
+    await t.test('an unknown one is not posted, and a space makes it a message', async () => {
+      await write('/nothing at all')
+      await answered('There is no command /nothing.')
+      await write(' /nothing at all')
+      await write('/etc/hosts is a file')
+      await until('two messages more', async () => (await messages()).length === 5)
+      assert.deepEqual((await messages()).slice(0, 2), ['/etc/hosts is a file', '/nothing at all'])
+    })
+
+    await t.test('on a phone in the dark', async () => {
+      await theme(page, kind, 'dark')
+      await page.setViewport(PHONE)
+      if (kind === 'chrome') await picture(page, 'commands-phone')
+      await page.setViewport(WIDE)
+    })
+
+    await t.test('one leaves by a command', async () => {
+      await write('/leave')
+      await (await page.waitForSelector('dialog .danger')).click()
+      await until('she has left', async () => (await grace.call('GET', `/channels/${dock}`)).user_count === 1)
+    })
+    assert.deepEqual(problems, [])
+  })
+}
