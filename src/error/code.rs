@@ -161,7 +161,7 @@ codes! {
     TokenNotFound = "token_not_found", 404;
     /// There is no such command. Load the list again.
     CommandNotFound = "command_not_found", 404;
-    /// There was no such call of a command, or it can't be answered any more.
+    /// There was no such call of a command, or it can't be answered any more. Don't send the answer again.
     CallNotFound = "call_not_found", 404;
     /// There is no such bot in the organisation, or it was removed. Load the list again.
     BotNotFound = "bot_not_found", 404;

@@ -65,6 +65,7 @@ pub async fn everything() {
         let webhooks = webhooks::administration::list(conn, None, 10)?.len();
         let organisations = organisations::administration::list(conn, 10)?;
         organisations::administration::show(conn, organisations[0].id)?;
+        organisations::bots::named(conn, "nobody")?;
         let accounts = accounts::administration::list(conn, "", 10)?;
         accounts::administration::show(conn, &accounts[0].email, Time::now())?;
         Ok(webhooks.min(organisations.len()).min(accounts.len()))

@@ -25,7 +25,6 @@ use crate::{
             Form,
             calling::{self, Answer, AnswerToken, Call, Shown},
         },
-        messages::posting::Content,
         webhooks::feeds,
     },
     error::{Code, Error, Result},
@@ -78,9 +77,8 @@ impl Api {
     #[oai(path = "/commands/answers/:token", method = "post", operation_id = "answerCommand", tag = "Tag::Commands")]
     async fn answer(&self, app: Data<&App>, token: Path<Text<AnswerToken>>, body: Body<LaterAnswer>) -> Result<Done> {
         let Body(LaterAnswer { text: given, response_type, username }, bytes) = body;
-        let is_for_all = response_type.map(|audience| calling::is_for_all(&audience)).transpose()?.unwrap_or(false);
-        let post = Post { text: given.0, author: text(username).unwrap_or_default(), ..Post::default() };
-        let answer = Answer { feed: post.into(), is_for_all };
+        let (audience, username) = (text(response_type), text(username).unwrap_or_default());
+        let answer = Answer::later(&given, audience.as_deref(), &username)?;
         let token = token.0.0;
         app.db.write_sized(bytes, move |tx| calling::answer_later(tx, &token, &answer)).await?;
         Ok(done("Answer sent successfully"))
@@ -123,7 +121,7 @@ struct CalledCommand {
 #[derive(Object)]
 struct LaterAnswer {
     /// The answer, in Markdown.
-    text: Text<Content>,
+    text: Text<calling::AnswerText>,
     /// `in_channel` for everybody in the channel; `ephemeral`, the default, for whoever has called.
     response_type: Option<Text<calling::Audience>>,
     /// The name shown with a post; the command's if omitted.

@@ -21,10 +21,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::{
-        commands::{self, Change, Description, FormName, Hint, Name, New},
-        text::WebAddress,
-    },
+    domain::commands::{self, Change, Description, FormName, Hint, Name, New},
     error::Result,
     id::{CommandId, OrganisationId, UserId},
     state::App,
@@ -135,7 +132,7 @@ struct NewCommand {
     /// What follows its name, as in `[environment]`.
     hint: Option<Text<Hint>>,
     /// The address of its program.
-    url: Text<WebAddress>,
+    url: Text<commands::Address>,
     /// `json`, the default, or `slack` for the form fields of Slack.
     form: Option<Text<FormName>>,
 }
@@ -145,7 +142,7 @@ struct EditCommand {
     name: Option<Text<Name>>,
     description: Option<Text<Description>>,
     hint: Option<Text<Hint>>,
-    url: Option<Text<WebAddress>>,
+    url: Option<Text<commands::Address>>,
     form: Option<Text<FormName>>,
     /// Whether it gets a new secret, which the answer shows. The former one signs no more.
     new_secret: Option<bool>,

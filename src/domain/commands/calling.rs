@@ -25,6 +25,7 @@ use crate::{
     },
     error::{Code, Error, Result},
     event::Kind,
+    formats::Post,
     id::{CallbackId, ChannelId, CommandId, MessageId, OrganisationId, UserId},
     secret,
     time::Time,
@@ -40,6 +41,8 @@ text::rules! {
     pub AnswerToken: Rule::secret(64);
     /// A command's name, with its slash or without.
     pub Called: Rule::line(33).at_least(1);
+    /// An answer after the first.
+    pub AnswerText: Rule::solid(4000);
     /// Who sees an answer.
     pub Audience: Rule::one_of(&["ephemeral", "in_channel"]);
 }
@@ -181,9 +184,15 @@ pub struct Answer {
     pub is_for_all: bool,
 }
 
-/// Whether the `response_type` of an answer says that everybody sees it. 422 for another than those of [`Audience`].
-pub fn is_for_all(response_type: &str) -> Result<bool> {
-    Ok(Audience::check(response_type, "response_type").map_err(Error::Invalid)? == "in_channel")
+impl Answer {
+    /// An answer after the first. 422 for a bad text, another `response_type` than those of [`Audience`], and a bad name.
+    pub fn later(text: &str, response_type: Option<&str>, username: &str) -> Result<Answer> {
+        let text = AnswerText::check(text, "text").map_err(Error::Invalid)?.to_owned();
+        let audience = response_type.map(|audience| Audience::check(audience, "response_type")).transpose();
+        let author = feeds::Username::check(username, "username").map_err(Error::Invalid)?.to_owned();
+        let is_for_all = audience.map_err(Error::Invalid)? == Some("in_channel");
+        Ok(Answer { feed: Post { text, author, ..Post::default() }.into(), is_for_all })
+    }
 }
 
 /// An answer that the caller alone sees, or the post that it has become.

@@ -32,6 +32,8 @@ text::rules! {
     /// What follows the name, as in `[environment]`.
     pub Hint: Rule::line(80);
     pub FormName: Rule::one_of(Form::NAMES);
+    /// The address of a program.
+    pub Address: Rule::web_address(2000).at_least(1);
 }
 
 /// Names that clients have commands for.
@@ -191,10 +193,7 @@ fn taken(name: &str) -> Error {
 
 /// Checks the address of a command's program as that of a webhook, and returns it with its host and port.
 fn check_url<'a>(tx: &Tx, url: &'a str) -> Result<(&'a str, String)> {
-    if url.is_empty() {
-        return Err(Error::Invalid(Code::Empty.says("url must not be empty").at("url")));
-    }
-    webhooks::check_target(tx.site(), url, "url")
+    webhooks::check_target(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
 }
 
 fn check_form(form: Option<&str>) -> Result<Option<Form>> {

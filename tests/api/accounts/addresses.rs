@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Client, Reply, Server, text},
+    harness::{Client, Reply, Server, text, unknown_id},
     operations::{document, operations},
 };
 
@@ -16,6 +16,8 @@ const FIELDS: &[(&str, &str, u16)] = &[
     ("PATCH /profile", "avatar_url", 422),
     ("POST /organisations/{org_id}/bots", "avatar_url", 422),
     ("PATCH /organisations/{org_id}/bots/{bot_id}", "avatar_url", 422),
+    ("POST /organisations/{org_id}/commands", "url", 422),
+    ("PATCH /organisations/{org_id}/commands/{command_id}", "url", 422),
     ("POST /blogs", "image_url", 400),
     ("POST /webhooks/{channel_id}", "webhook_url", 422),
     ("PUT /webhooks/{channel_id}/{webhook_id}", "webhook_url", 422),
@@ -31,6 +33,7 @@ struct Scene {
     channel: String,
     category: String,
     bot: String,
+    command: String,
     webhook: Value,
 }
 
@@ -44,8 +47,11 @@ impl Scene {
         let category = text(&made["data"]["id"]);
         let bots = format!("/organisations/{organisation}/bots");
         let bot = text(&root.post(&bots, json!({ "name": "Builds" })).await.expect(201)["data"]["id"]);
+        let commands = format!("/organisations/{organisation}/commands");
+        let command = root.post(&commands, json!({ "name": "deploy", "url": "https://x.example/" })).await.expect(201);
+        let command = text(&command["data"]["id"]);
         let webhook = root.webhook(&channel, "builds").await;
-        Scene { _server: server, root, organisation, channel, category, bot, webhook }
+        Scene { _server: server, root, organisation, channel, category, bot, command, webhook }
     }
 
     /// Sends a request that only the address can be wrong with.
@@ -54,6 +60,7 @@ impl Scene {
         let mut body = match operation {
             "POST /organisations" => json!({ "name": "Engines" }),
             "POST /organisations/{org_id}/bots" => json!({ "name": "Builds" }),
+            "POST /organisations/{org_id}/commands" => json!({ "name": unknown_id()[..13] }),
             "POST /blogs" => json!({ "content": "Text", "category_id": self.category }),
             "POST /webhooks/{channel_id}" => json!({ "webhook_name": "mirror" }),
             "POST /webhooks/feed/{webhook_slug}" => feed,
@@ -66,6 +73,7 @@ impl Scene {
             .replace("{org_id}", &self.organisation)
             .replace("{channel_id}", &self.channel)
             .replace("{bot_id}", &self.bot)
+            .replace("{command_id}", &self.command)
             .replace("{webhook_id}", &text(&self.webhook["id"]))
             .replace("{webhook_slug}", &text(&self.webhook["webhook_slug"]));
         if method != "GET" {

@@ -67,9 +67,9 @@ async fn a_channel_shows_the_callers_access_and_its_participants() {
     grace.post(&format!("/channels/{news}/join"), json!({})).await.expect(200);
     bob.patch("/profile", json!({ "avatar_url": "https://example.org/bob.png" })).await.expect(200);
     let wanted = json!([
-        { "user_id": ada.user_id, "username": "ada", "full_name": "", "avatar_url": "" },
-        { "user_id": bob.user_id, "username": "builder", "full_name": "", "avatar_url": "https://example.org/bob.png" },
-        { "user_id": grace.user_id, "username": "grace", "full_name": "", "avatar_url": "" },
+        { "user_id": ada.user_id, "username": "ada", "full_name": "", "avatar_url": "", "user_type": "user" },
+        { "user_id": bob.user_id, "username": "builder", "full_name": "", "avatar_url": "https://example.org/bob.png", "user_type": "user" },
+        { "user_id": grace.user_id, "username": "grace", "full_name": "", "avatar_url": "", "user_type": "user" },
     ]);
     for path in [format!("/channels/{news}"), "/channels/name/news".into()] {
         let shown = grace.get(&path).await.expect(200)["data"].take();
