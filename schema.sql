@@ -48,7 +48,7 @@ create table users (
     created_at    integer not null,
     updated_at    integer not null,
     last_seq      integer not null default 0,                 -- of the account's own stream
-    is_bot        integer not null default 0 check (is_bot in (0, 1)) -- then it has a row in `bots`, no mailbox and no password
+    is_bot        integer not null default 0 check (is_bot in (0, 1)) -- without mailbox and password; a member has a row in `bots`
 ) strict, without rowid;
 
 -- Accounts of OpenID Connect issuers.

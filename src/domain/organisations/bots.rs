@@ -76,7 +76,7 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
     let role = roles::find(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     own.require_all(role.rights)?;
-    let sql = "select count(*) from bots b join users u on u.id = b.user_id where b.organisation_id = ?1 and u.is_active";
+    let sql = "select count(*) from bots where organisation_id = ?1";
     let held: u32 = tx.prepare_cached(sql)?.query_row([organisation], |row| row.get(0))?;
     if held >= MOST {
         let says = format!("an organisation has at most {MOST} bots: remove one first");

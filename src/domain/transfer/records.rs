@@ -84,7 +84,7 @@ pub struct Person {
     /// Whether the account is enabled.
     pub is_active: bool,
     pub created_at: Time,
-    /// None for a person.
+    /// None for a person, and for a bot that was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bot: Option<Bot>,
 }

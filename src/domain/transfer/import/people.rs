@@ -25,9 +25,9 @@ impl Import {
         }
         let email = text::email_address(&person.email)
             .ok_or_else(|| Error::failed(format!("{:?} is not an e-mail address", person.email)))?;
-        let is_bot = person.bot.is_some();
-        if is_bot != email.ends_with(accounts::BOT) {
-            return Err(Error::failed(format!("{email:?} is not the address of a {}", accounts::user_type(is_bot))));
+        let is_bot = email.ends_with(accounts::BOT);
+        if person.bot.is_some() && !is_bot {
+            return Err(Error::failed(format!("{email:?} is not the address of a bot")));
         }
         let found: Option<UserId> = tx
             .prepare_cached("select id from users where email = ?1 and is_bot = ?2")?
