@@ -103,14 +103,14 @@ const formOf = values => values.get('form') === 'slack' ? 'slack' : 'json'
 const fields = now => [
   h('div', { class: 'field-pair' },
     field(t('programs.commandName'), h('input', {
-      name: 'name', required: true, maxlength: 33, dir: 'ltr', autocomplete: 'off', autocapitalize: 'off', value: now?.name ?? '', placeholder: 'deploy',
+      name: 'name', required: true, maxlength: 33, dir: 'ltr', autocomplete: 'off', autocapitalize: 'off', value: now?.name ?? '',
     })),
     field(t('programs.commandHint'), h('input', {
       name: 'hint', maxlength: 80, dir: 'auto', autocomplete: 'off', value: now?.hint ?? '', placeholder: t('programs.commandHintExample'),
     }))),
   field(t('programs.commandAbout'), h('input', { name: 'description', maxlength: 200, dir: 'auto', autocomplete: 'off', value: now?.description ?? '' })),
   field(t('programs.commandUrl'), h('input', {
-    name: 'url', type: 'url', required: true, maxlength: 2000, dir: 'ltr', autocomplete: 'off', value: now?.url ?? '', placeholder: 'https://',
+    name: 'url', type: 'url', required: true, maxlength: 2000, dir: 'ltr', autocomplete: 'off', value: now?.url ?? '',
   }), t('programs.commandUrlHint')),
   field(t('programs.commandForm'), h('select', { name: 'form' },
     h('option', { value: 'json', selected: now?.form !== 'slack' }, t('programs.commandFormOwn')),
