@@ -29,7 +29,7 @@ REFUSED_BY_STATE = {
     r"the organisation has a command": "the name is taken",
     r"The command's program failed": "nobody answers at the command's address",
     r"has no webhook_url": "the webhook delivers nothing",
-    r"webhook_url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
+    r"url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
     r"is no right|in \"PermissionList\"|name all rights like": "the keys of a map, which the document can only describe",
     r"permission_list or in permissions, not in both|permission_list is required": "of two fields, just one is needed",
     r"must be a UUID, not \"[\w-]+\"": "a value of one answer is tried as another's id; a format is no assertion in JSON Schema",
