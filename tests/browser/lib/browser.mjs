@@ -19,8 +19,8 @@ export const PHONE = { width: 390, height: 844, isMobile: false }
 /** Colours on their way from one to another would be measured and pictured, and stand still in a tab behind another. */
 const STILL = { name: 'prefers-reduced-motion', value: 'reduce' }
 
-/** How long after a navigation began the errors of the page before may still come. */
-const LEAVING_MS = 2000
+/** How far from a navigation's request Firefox reports what that interrupted: on a busy machine before it, or seconds after. */
+const LEAVING_MS = 5000
 
 const shots = join(root, 'tests/browser/out')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -90,15 +90,25 @@ async function watched(kind, context, view, problems, host) {
     }
   }
   let leftAt = -Infinity
+  /** Modules that were not loaded, while nothing says that the page was left. */
+  let interrupted = []
   page.on('pageerror', error => {
     // Firefox reports a socket whose server is away, or whose page was left, as an error of the page.
     if (/establish a connection to the server at ws|The connection to ws.* was interrupted/.test(error.message)) return
+    const problem = `error: ${error.message}`
     // It also reports modules that were being loaded when the page was left.
-    if (/A ServiceWorker intercepted the request/.test(error.message) && Date.now() - leftAt < LEAVING_MS) return
-    problems.push(`error: ${error.message}`)
+    if (/A ServiceWorker intercepted the request/.test(error.message)) {
+      if (Date.now() - leftAt < LEAVING_MS) return
+      interrupted.push({ problem, at: Date.now() })
+    }
+    problems.push(problem)
   })
   page.on('request', request => {
-    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) leftAt = Date.now()
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+      leftAt = Date.now()
+      for (const { problem, at } of interrupted) if (leftAt - at < LEAVING_MS) problems.splice(problems.indexOf(problem), 1)
+      interrupted = []
+    }
     const url = new URL(request.url())
     if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'localhost', host].includes(url.hostname)) problems.push(`asked for ${url}`)
   })
