@@ -490,6 +490,7 @@ create table webhooks (
     secret          blob not null,                            -- encrypted under the server's key
     old_secret      blob,                                     -- still signs until old_secret_until
     old_secret_until integer,
+    sender_secret   blob,                                     -- encrypted; a feed is taken only from who proves to know it
     target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
     from_seq        integer not null default 0,               -- the log's last seq when it began to deliver: not what came before
     last_success_at integer,

@@ -74,6 +74,7 @@ const HISTORY: History = History {
         (14, include_str!("migrations/0014.sql")),
         (15, include_str!("migrations/0015.sql")),
         (16, include_str!("migrations/0016.sql")),
+        (17, include_str!("migrations/0017.sql")),
     ],
 };
 

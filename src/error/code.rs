@@ -115,6 +115,8 @@ codes! {
     ForeignPage = "foreign_page", 403;
     /// No account has this address with this password. Ask for both again, or offer a link by mail.
     WrongCredentials = "wrong_credentials", 401;
+    /// The body is not signed with the `sender_secret` of the webhook. Give its program the same secret.
+    SenderUnproved = "sender_unproved", 401;
     /// The given password isn't the account's. Ask for it again.
     WrongPassword = "wrong_password", 401;
     /// The code isn't the one in the mail, or has expired. Ask for it again, or offer another mail.

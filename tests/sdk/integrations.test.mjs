@@ -1,4 +1,5 @@
-// What docs/integrations.md offers to copy works as it is written there: the workflow's step, with Alertmanager itself, and by cron.
+// What docs/integrations.md offers to copy works as it is written there: the workflow's step, with Alertmanager itself, by cron, and
+// signed.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -13,13 +14,13 @@ const [alertmanager, workflow] = [...text.matchAll(/```yaml\n([^]*?)```/g)].map(
 const FEED = 'https://chat.example.org/api/v1/webhooks/feed/SLUG'
 
 /** A channel, and what its webhook has posted in it. */
-async function place(t) {
+async function place(t, set = {}) {
   const server = await start(t)
   const { bearer } = await person(server, 'ada')
   const make = async (path, body) => (await server.call('POST', path, { bearer, body })).data
   const organisation = await make('/organisations', { name: 'Engines' })
   const channel = (await make('/channels', { name: 'alerts', organisation_id: organisation.id })).id
-  const { webhook_slug: slug } = await make(`/webhooks/${channel}`, { webhook_name: 'tools' })
+  const { webhook_slug: slug } = await make(`/webhooks/${channel}`, { webhook_name: 'tools', ...set })
   const posted = async () => (await server.call('GET', `/channels/${channel}/messages`, { bearer })).messages
   return { feed: `${server.url}/api/v1/webhooks/feed/${slug}`, posted }
 }
@@ -62,4 +63,13 @@ test('a cron job tells of its failure', { timeout }, async t => {
   const [cron] = blocks(text)
   execFileSync('bash', ['-c', cron.replace(/^.* [|][|]/, 'false ||').replace(FEED, feed)], { stdio: 'ignore' })
   assert.deepEqual((await posted()).map(each => each.content), ['The backup failed'])
+})
+
+test('a script signs what it sends', { timeout }, async t => {
+  const { feed, posted } = await place(t, { sender_secret: 'a-secret-of-both' })
+  const [script] = blocks(section('docs/integrations.md', 'Take only what is signed'))
+  for (const SECRET of ['a-secret-of-nobody', 'a-secret-of-both']) {
+    execFileSync('bash', ['-ec', script], { stdio: ['ignore', 'ignore', 'ignore'], env: { ...process.env, SECRET, FEED_URL: feed } })
+  }
+  assert.deepEqual((await posted()).map(each => each.content), ['done'])
 })

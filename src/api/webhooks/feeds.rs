@@ -26,6 +26,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{ChannelId, MessageId},
+    secret::sender::Proof,
     state::App,
 };
 
@@ -53,6 +54,9 @@ impl Api {
     /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel. Each feed makes
     /// a post of its own: a `thread_id` in the body is ignored.
     ///
+    /// If the webhook has a `sender_secret`, 401 without a signature by it, in the header of GitHub, Gitea, Forgejo, GitLab,
+    /// Sentry, Grafana or Standard Webhooks.
+    ///
     /// Bodies of other programs are taken, too, and recognised by their fields or headers: those of Slack and Discord, plain
     /// text, and the events of the tools in the guide under Integrations. A body of Slack's is answered with 200 and the
     /// text `ok`, one of Discord's with 204. `POST /hooks/{webhook_slug}`, outside of `/api/v1`, takes the same bodies and
@@ -65,14 +69,14 @@ impl Api {
         webhook_slug: Path<Text<feeds::Slug>>,
         body: Incoming,
     ) -> Result<ProgramAnswer> {
-        let Incoming { read, received, bytes, answer } = body;
+        let Incoming { read, received, proof, bytes, answer } = body;
         let (caller, slug) = (feeder.0, webhook_slug.0);
         let received = Arc::new(received);
         let taken = match read {
-            Ok(feed) => take(&app, caller, slug.clone(), feed, received.clone(), bytes).await,
+            Ok(feed) => take(&app, caller, slug.clone(), feed, (received.clone(), proof), bytes).await,
             Err(err) => Err(err),
         };
-        if let Err(err @ (Error::BadRequest(_) | Error::Invalid(_))) = &taken {
+        if let Err(err @ (Error::BadRequest(_) | Error::Invalid(_) | Error::Unauthorized(..))) = &taken {
             let (status, why) = (err.status(), err.to_string());
             let record = move |tx: &mut Tx| feeds::record_refused(tx, &slug, &received, (status, &why));
             app.db.write_sized(bytes, record).await?;
@@ -82,7 +86,8 @@ impl Api {
 
     /// Feed a webhook by its address alone
     ///
-    /// Takes the post from the query, for programs that can only open an address.
+    /// Takes the post from the query, for programs that can only open an address. They can sign nothing: 401 if the webhook has
+    /// a `sender_secret`.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", operation_id = "feedWebhookByQuery", tag = "Tag::Webhooks")]
     async fn feed_by_query(
         &self,
@@ -110,8 +115,8 @@ impl Api {
             quotes_strangers: false,
         };
         let bytes = feed.message.len();
-        let received = Arc::new(Received::in_query());
-        take(&app, feeder.0, webhook_slug.0, Some(feed), received, bytes).await
+        let shown = (Arc::new(Received::in_query()), Proof::default());
+        take(&app, feeder.0, webhook_slug.0, Some(feed), shown, bytes).await
     }
 }
 
@@ -120,10 +125,10 @@ async fn take(
     caller: Option<Caller>,
     slug: Text<feeds::Slug>,
     feed: Option<feeds::Feed>,
-    received: Arc<Received>,
+    (received, proof): (Arc<Received>, Proof),
     bytes: usize,
 ) -> Result<FeedAnswer> {
-    let post = move |tx: &mut Tx| feeds::take(tx, caller, &slug, feed.as_ref(), &received);
+    let post = move |tx: &mut Tx| feeds::take(tx, caller, &slug, feed.as_ref(), (&received, &proof));
     Ok(sent(app.db.write_sized(bytes, post).await?))
 }
 

@@ -29,6 +29,7 @@ use crate::{
     },
     error::{Code, Error, Result},
     formats::{Dialect, Post, Program, Sender},
+    secret::sender::Proof,
 };
 
 #[derive(Object)]
@@ -66,6 +67,8 @@ pub struct Incoming {
     /// The feed; `None` if the program has nothing to tell. 400 for a body that is not understood.
     pub read: Result<Option<feeds::Feed>>,
     pub received: Received,
+    /// What the request shows of its sender.
+    pub proof: Proof,
     /// Bytes of the body.
     pub bytes: usize,
     pub answer: Answer,
@@ -93,7 +96,8 @@ impl<'a> ApiExtractor<'a> for Incoming {
             Ok((title, answer, feed)) => (title, answer, Ok(feed)),
             Err(err) => ("not understood".into(), ProgramAnswer::Envelope as Answer, Err(err)),
         };
-        Ok(Incoming { read, received: Received::new(&bytes, title), bytes: bytes.len(), answer })
+        let (received, size) = (Received::new(&bytes, title), bytes.len());
+        Ok(Incoming { read, received, proof: Proof::new(|name| req.header(name), bytes), bytes: size, answer })
     }
 }
 

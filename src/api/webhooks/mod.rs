@@ -66,9 +66,10 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewWebhook>,
     ) -> Result<Created<Webhook>> {
-        let Body(NewWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
+        let Body(NewWebhook { webhook_name, event_name, webhook_url, sender_secret }, bytes) = body;
         let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
-        let new = webhooks::New { name: webhook_name.0, event_name, url };
+        let sender_secret = sender_secret.unwrap_or_default().0;
+        let new = webhooks::New { name: webhook_name.0, event_name, url, sender_secret };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
         let shown = Webhook { webhook_secret: Some(secret), ..Webhook::new(&app.site, made) };
@@ -142,8 +143,13 @@ impl Api {
         webhook_id: Path<WebhookId>,
         body: Body<EditWebhook>,
     ) -> Result<Success<Webhook>> {
-        let Body(EditWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
-        let edit = webhooks::Edit { name: text(webhook_name), event_name: text(event_name), url: text(webhook_url) };
+        let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret }, bytes) = body;
+        let edit = webhooks::Edit {
+            name: text(webhook_name),
+            event_name: text(event_name),
+            url: text(webhook_url),
+            sender_secret: text(sender_secret),
+        };
         let (channel, id) = (*channel_id, *webhook_id);
         let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
         Ok(ok("Webhook updated successfully", Webhook::new(&app.site, edited)))
@@ -226,6 +232,9 @@ struct NewWebhook {
     event_name: Option<Text<webhooks::EventName>>,
     /// The address for deliveries: http or https, not on this server.
     webhook_url: Option<Text<WebAddress>>,
+    /// A secret that the program that feeds has, too: of 16 characters or more, or empty for none. With one, only bodies that
+    /// it signs are taken, in the header of GitHub, Gitea, Forgejo, GitLab, Sentry, Grafana or Standard Webhooks. It is never shown.
+    sender_secret: Option<Text<webhooks::SenderSecret>>,
 }
 
 #[derive(Object)]
@@ -234,6 +243,8 @@ struct EditWebhook {
     event_name: Option<Text<webhooks::EventName>>,
     /// The new address for deliveries; an empty one removes the address.
     webhook_url: Option<Text<WebAddress>>,
+    /// The new secret with which the program that feeds signs; an empty one removes it, so that all bodies are taken.
+    sender_secret: Option<Text<webhooks::SenderSecret>>,
 }
 
 #[derive(Object)]
@@ -274,6 +285,8 @@ struct Webhook {
     webhook_slug: String,
     /// The feed address.
     feed_url: String,
+    /// Whether only bodies are taken that their program has signed with the `sender_secret`.
+    has_sender_secret: bool,
     /// The secret that signs deliveries. It is shown only when the webhook is made.
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -297,6 +310,7 @@ impl Webhook {
             webhook_url: webhook.url,
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
+            has_sender_secret: webhook.has_sender_secret,
             webhook_secret: None,
             created_at: webhook.created_at,
             updated_at: webhook.updated_at,

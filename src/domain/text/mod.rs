@@ -8,7 +8,8 @@ mod patterns;
 use self::{
     emails::LABEL,
     patterns::{
-        CODE, IDENTIFIERS, LINE, NO_NUMBER, OWN_PATH, Pattern, QUERY, SOLID, SOLID_LINE, STREAM, SYMBOL, USERNAME, WEB_ADDRESS,
+        CODE, IDENTIFIERS, LINE, NO_NUMBER, OWN_PATH, Pattern, QUERY, SHARED_SECRET, SOLID, SOLID_LINE, STREAM, SYMBOL, USERNAME,
+        WEB_ADDRESS,
     },
 };
 pub use self::{
@@ -118,6 +119,11 @@ impl Rule {
     /// A password, a token or the like.
     pub const fn secret(max: usize) -> Rule {
         Rule { min: 1, is_secret: true, ..Rule::text(max) }
+    }
+
+    /// A secret that another program has, too; or no text.
+    pub const fn shared_secret(max: usize) -> Rule {
+        Rule { min: 0, pattern: Some(&SHARED_SECRET), ..Rule::secret(max) }
     }
 
     /// A code of six digits in a mail.

@@ -42,6 +42,12 @@ macro_rules! ideographs {
 }
 
 pattern!(SOLID, Empty, "must not be empty", r"\S");
+pattern!(
+    SHARED_SECRET,
+    InvalidValue,
+    "must have at least 16 characters, each a letter, a digit or a sign of ASCII",
+    "^(?:[!-~]{16,})?$"
+);
 pattern!(LINE, InvalidCharacters, "must not contain line breaks and other control characters", "^[^", control!(), "]*$");
 pattern!(
     SOLID_LINE,

@@ -19,7 +19,7 @@ use crate::{
     },
     error::{Code, Error, Refusal, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
-    secret,
+    secret::{self, sender::Proof},
 };
 
 text::rules! {
@@ -121,6 +121,7 @@ struct FeedTarget {
     name: String,
     event_name: String,
     status: record::Status,
+    sender_secret: Option<Vec<u8>>,
     channel: ChannelId,
     organisation: OrganisationId,
     is_archived: bool,
@@ -133,17 +134,23 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
 
 /// Posts a feed under the webhook's names, where the feed gives none, and records it with what was received. A paused webhook only
 /// records it, and so does one that gets no feed, because the program had nothing to tell: there is no message. For everybody who
-/// knows the slug. A caller with a bearer must have the right to post in the channel, and is the author. 404 for an unknown slug; 403
-/// for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the channel or the right to post; 422
+/// knows the slug and, if the webhook has a secret for that, proves to know it. A caller with a bearer must have the right to post in
+/// the channel, and is the author. 404 for an unknown slug; 401 without that proof; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the channel or the right to post; 422
 /// for an invalid feed.
 pub fn take(
     tx: &mut Tx,
     caller: Option<Caller>,
     slug: &str,
     feed: Option<&Feed>,
-    received: &Received,
+    (received, proof): (&Received, &Proof),
 ) -> Result<Option<MessageId>> {
     let target = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
+    if let Some(sealed) = &target.sender_secret {
+        let secret = record::open(tx, sealed)?;
+        if !proof.shows(&secret, tx.now()) {
+            return Err(Error::Unauthorized(Code::SenderUnproved, "The request is not signed with the webhook's sender_secret"));
+        }
+    }
     if let Some(caller) = caller {
         access::may_post(tx, caller, target.channel, HIDDEN_CHANNEL)?;
     }
@@ -214,7 +221,7 @@ fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {
 fn find(conn: &Connection, slug: &str) -> Result<Option<FeedTarget>> {
     Ok(conn
         .prepare_cached(
-            "select w.id, w.owner_id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
+            "select w.id, w.owner_id, w.name, w.event_name, w.status, w.sender_secret, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
              from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
              where w.slug_hash = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
         )?
@@ -229,6 +236,7 @@ fn from_row(row: &Row) -> rusqlite::Result<FeedTarget> {
         name: row.get("name")?,
         event_name: row.get("event_name")?,
         status: row.get("status")?,
+        sender_secret: row.get("sender_secret")?,
         channel: row.get("channel_id")?,
         organisation: row.get("organisation_id")?,
         is_archived: row.get("is_archived")?,

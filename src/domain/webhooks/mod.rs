@@ -34,6 +34,8 @@ use crate::{
 text::rules! {
     pub Name: Rule::name(80);
     pub EventName: Rule::line(255);
+    /// What a program that feeds signs with.
+    pub SenderSecret: Rule::shared_secret(255);
     pub NewStatus: Rule::one_of(Status::NAMES);
 }
 /// Webhooks per channel, at most.
@@ -46,6 +48,8 @@ pub struct New {
     pub event_name: String,
     /// The address to deliver to; empty for a webhook that only takes feeds.
     pub url: String,
+    /// The secret that feeds must prove to know; empty for none.
+    pub sender_secret: String,
 }
 
 /// Makes a webhook, and returns it with the secret that signs its deliveries, which is never returned again. For managers,
@@ -55,6 +59,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     access::manages_webhooks(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
     let (url, target) = check_url(tx.site(), &new.url)?;
+    let sender_secret = sealed_sender_secret(tx.site(), &new.sender_secret)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
@@ -63,9 +68,9 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
-        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, from_seq,
-           created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)",
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret,
+           sender_secret, from_seq, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
     )?
     .execute((
         id,
@@ -78,6 +83,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         target,
         secret::sha256(tx.site().keys().webhook_slug(id, 1, None)),
         tx.site().keys().seal(&secret),
+        sender_secret,
         log::last_seq(tx)?,
         tx.now(),
     ))?;
@@ -91,6 +97,12 @@ fn check_name(name: &str) -> Result<&str> {
 
 fn check_event_name(name: &str) -> Result<&str> {
     EventName::check(name, "event_name").map_err(Error::Invalid)
+}
+
+/// The secret as it is stored; none for an empty one, which is no secret.
+fn sealed_sender_secret(site: &Site, secret: &str) -> Result<Option<Vec<u8>>> {
+    let secret = SenderSecret::check(secret, "sender_secret").map_err(Error::Invalid)?;
+    Ok(Some(secret).filter(|secret| !secret.is_empty()).map(|secret| site.keys().seal(secret)))
 }
 
 /// Checks a webhook's address: empty, or one that [`check_target`] takes.
@@ -116,6 +128,7 @@ pub struct Edit {
     pub name: Option<String>,
     pub event_name: Option<String>,
     pub url: Option<String>,
+    pub sender_secret: Option<String>,
 }
 
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
@@ -127,18 +140,31 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
     let address = edit.url.as_deref().map(|url| check_url(tx.site(), url)).transpose()?;
+    let sender_secret = edit.sender_secret.as_deref().map(|secret| sealed_sender_secret(tx.site(), secret)).transpose()?;
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
-    if name.is_none() && event_name.is_none() && url.is_none() {
+    if name.is_none() && event_name.is_none() && url.is_none() && sender_secret.is_none() {
         return Ok(webhook);
     }
     let url_by = url.and_then(|url| owners::answers_for(url, caller));
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
-           from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6
+           from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
+           sender_secret = case when ?9 then ?10 else sender_secret end
          where id = ?1",
     )?
-    .execute((id, name, event_name, url, target, tx.now(), url_by, log::last_seq(tx)?))?;
+    .execute((
+        id,
+        name,
+        event_name,
+        url,
+        target,
+        tx.now(),
+        url_by,
+        log::last_seq(tx)?,
+        sender_secret.is_some(),
+        sender_secret.flatten(),
+    ))?;
     if url.is_some() {
         // Deliveries under way to the former address are sent again to the new one, whatever the former answers.
         let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0

@@ -28,6 +28,8 @@ pub struct Webhook {
     pub(in crate::domain) url_by: Option<UserId>,
     /// Host and port of the address.
     pub target: String,
+    /// Whether feeds are taken only from who proves to know a secret.
+    pub has_sender_secret: bool,
     pub status: Status,
     /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
@@ -62,10 +64,12 @@ pub(in crate::domain) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<Strin
         )?
         .query_map((id, conn.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    sealed
-        .iter()
-        .map(|secret| conn.site().keys().open(secret).map_err(|_| Error::Invalid(Code::SecretUnreadable.says(SEALED))))
-        .collect()
+    sealed.iter().map(|secret| open(conn, secret)).collect()
+}
+
+/// A secret that is stored with a webhook. 422 when the server's key can't open it.
+pub(super) fn open(conn: &View, sealed: &[u8]) -> Result<String> {
+    conn.site().keys().open(sealed).map_err(|_| Error::Invalid(Code::SecretUnreadable.says(SEALED)))
 }
 
 /// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
@@ -98,7 +102,7 @@ pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: Webhook
 }
 
 /// Selects webhooks. [`from_row`] takes the columns in this order.
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, slug_hash, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of(row);
@@ -111,6 +115,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         url: columns.take()?,
         url_by: columns.take()?,
         target: columns.take()?,
+        has_sender_secret: columns.take()?,
         status: columns.take()?,
         generation: columns.take()?,
         slug_hash: columns.take()?,

@@ -32,6 +32,7 @@ use tidings::{
     error::{Code, Error, Result},
     event::Stream,
     id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId},
+    secret::sender,
     state::App,
     wiring,
 };
@@ -239,7 +240,7 @@ async fn many_webhooks_pause_when_their_owners_mailbox_is_proved_and_until_then_
         let is_hers = scene.number(&format!("select owner_id = {} from webhooks limit 1", blob(&user.to_string()))) == 1;
         let feed = |tx: &mut tidings::db::Tx| {
             let fed = feeds::Feed { message: "fed".into(), ..feeds::Feed::default() };
-            feeds::take(tx, None, "abc", Some(&fed), &received::Received::in_query())
+            feeds::take(tx, None, "abc", Some(&fed), (&received::Received::in_query(), &sender::Proof::default()))
         };
         assert_eq!(app.db.write(feed).await.is_err(), is_hers, "Ada's may still be fed");
         assert!(follow(&app).await);

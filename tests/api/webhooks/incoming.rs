@@ -2,6 +2,7 @@
 
 mod hostile;
 mod received;
+mod signed;
 
 use std::{fs, path::PathBuf};
 

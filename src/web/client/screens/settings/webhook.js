@@ -13,6 +13,7 @@ import { asking, deed, part, section } from './parts.js'
 import { time } from './times.js'
 import { up } from './up.js'
 import { history } from './webhook-history.js'
+import { sender } from './webhook-sender.js'
 import { webhookState } from './webhook-words.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -77,6 +78,7 @@ const secrets = (store, channel, hook) => [
       hook.value = (await store.api.rotateWebhookSlug(channel, hook.peek().id)).data
       say(t('settings.webhookRotated'))
     }))),
+  sender(store, channel, hook),
   section(t('settings.webhookSecret'),
     h('p', { class: 'quiet' }, t('settings.webhookSecretText')),
     h('p', null, asking(t('settings.webhookRotateSecret'), () => ({

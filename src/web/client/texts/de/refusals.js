@@ -38,6 +38,7 @@ export default {
   other_user: 'In einem anderen Tab hat sich jemand anderes angemeldet. Es wurde nichts gesendet. Lade diese Seite neu.',
   foreign_page: 'Von dieser Adresse aus kannst du dich nicht anmelden. Öffne die eigene Adresse des Servers.',
   wrong_credentials: 'Die E-Mail-Adresse oder das Passwort stimmt nicht.',
+  sender_unproved: 'Die Nachricht ist nicht mit dem Geheimnis des Webhooks signiert.',
   wrong_password: 'Das ist nicht dein Passwort.',
   wrong_code: 'Der Code stimmt nicht oder gilt nicht mehr.',
   too_many_codes: 'Zu viele falsche Codes. Lass dir eine neue E-Mail schicken.',

@@ -38,6 +38,7 @@ export default {
   other_user: 'Somebody else has signed in in another tab. Nothing was sent. Reload this page.',
   foreign_page: 'You can’t sign in from this address. Open the server’s own address.',
   wrong_credentials: 'The e-mail address or the password isn’t right.',
+  sender_unproved: 'The post isn’t signed with the secret of the webhook.',
   wrong_password: 'That’s not your password.',
   wrong_code: 'The code isn’t right or is no longer valid.',
   too_many_codes: 'Too many wrong codes. Send yourself a new e-mail.',
