@@ -114,8 +114,10 @@ fn by_shape(body: &Value, dialect: Dialect) -> Option<Program> {
     if has(&["page"]) && (has(&["incident"]) || has(&["component"])) {
         return Some(Program::Statuspage);
     }
-    if ["text", "attachments", "blocks"].iter().any(|field| has(&[field])) {
-        return Some(if dialect == Dialect::Markdown { Program::Mattermost } else { Program::Slack });
+    // Libraries for Discord send `attachments`, too, for files.
+    if !has(&["text"]) && !has(&["blocks"]) && (has(&["content"]) || has(&["embeds"])) {
+        return Some(Program::Discord);
     }
-    ["content", "embeds"].iter().any(|field| has(&[field])).then_some(Program::Discord)
+    let is_slacks = ["text", "attachments", "blocks"].iter().any(|field| has(&[field]));
+    is_slacks.then_some(if dialect == Dialect::Markdown { Program::Mattermost } else { Program::Slack })
 }

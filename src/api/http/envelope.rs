@@ -6,6 +6,7 @@ use poem_openapi::{
     registry::{MetaResponses, Registry},
 };
 use serde::Serialize;
+use serde_json::json;
 
 use super::{
     json::{Answer, Json},
@@ -113,6 +114,8 @@ pub enum ProgramAnswer {
     Word,
     /// Discord's: 204.
     Nothing,
+    /// Discord's for programs that wait for the message: 200 with its id, by which they know it.
+    Message(FeedAnswer),
 }
 
 impl IntoResponse for ProgramAnswer {
@@ -121,6 +124,7 @@ impl IntoResponse for ProgramAnswer {
             ProgramAnswer::Envelope(answer) => answer.into_response(),
             ProgramAnswer::Word => "ok".into_response(),
             ProgramAnswer::Nothing => StatusCode::NO_CONTENT.into_response(),
+            ProgramAnswer::Message(FeedAnswer::Ok(Json(fed))) => Json(json!({ "id": fed.message_id, "type": 0 })).into_response(),
         }
     }
 }

@@ -59,7 +59,7 @@ impl Api {
     ///
     /// Bodies of other programs are taken, too, and recognised by their fields or headers: those of Slack and Discord, plain
     /// text, and the events of the tools in the guide under Integrations. A body of Slack's is answered with 200 and the
-    /// text `ok`, one of Discord's with 204. `POST /hooks/{webhook_slug}`, outside of `/api/v1`, takes the same bodies and
+    /// text `ok`, one of Discord's with 204, or with `?wait=true` with 200 and the `id` of the message. `POST /hooks/{webhook_slug}`, outside of `/api/v1`, takes the same bodies and
     /// reads those of Slack's form as Mattermost's, whose texts are Markdown.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", operation_id = "feedWebhook", tag = "Tag::Webhooks")]
     async fn feed(

@@ -118,6 +118,7 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Fe
     };
     let answer: Answer = match sender.program {
         Program::Slack | Program::Mattermost => |_| ProgramAnswer::Word,
+        Program::Discord if waits(req) => ProgramAnswer::Message,
         Program::Discord => |_| ProgramAnswer::Nothing,
         _ => ProgramAnswer::Envelope,
     };
@@ -128,6 +129,13 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Fe
     }
     let feed = post.map(|post| feeds::Feed { quotes_strangers: sender.quotes_strangers(), ..post.into() });
     Ok((sender.title(), answer, feed))
+}
+
+/// Whether a program of Discord's wants to know the message that it makes.
+fn waits(req: &Request) -> bool {
+    let query = req.uri().query().unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes())
+        .any(|(name, value)| name == "wait" && (value.eq_ignore_ascii_case("true") || value == "1"))
 }
 
 /// What the content type of a body says that it carries.

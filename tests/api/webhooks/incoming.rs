@@ -98,8 +98,15 @@ async fn each_program_gets_the_answer_that_it_expects() {
             assert_eq!(answer(&scene.anybody, &path, &body).await, (200, plain.into(), "ok".into()));
         }
     }
-    let discord = json!({ "content": "done" });
+    let discord = json!({ "content": "done", "attachments": [] });
     assert_eq!(answer(&scene.anybody, &feed(&hook), &discord).await, (204, String::new(), String::new()));
+    for (wait, waits) in [("wait=true", true), ("x=1&wait=True", true), ("wait=1", true), ("wait=false", false), ("wait", false)]
+    {
+        let (status, _, text) = answer(&scene.anybody, &format!("{}?{wait}", feed(&hook)), &discord).await;
+        let id = scene.threads(&scene.grace).await[0]["thread_id"].take();
+        let expected = if waits { (200, json!({ "id": id, "type": 0 }).to_string()) } else { (204, String::new()) };
+        assert_eq!((status, text), expected, "{wait}");
+    }
     let headers = [("content-type", JSON), ("x-github-event", "ping")];
     let reply = send(&scene.anybody, &feed(&hook), &headers, json!({ "zen": "Simple." }).to_string()).await;
     assert_eq!(reply.expect(200)["message_id"], scene.threads(&scene.grace).await[0]["thread_id"]);

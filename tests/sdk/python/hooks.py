@@ -1,4 +1,5 @@
-"""Programs that post to Slack or Mattermost post here once they have a webhook's address: Slack's own library, and Apprise.
+"""Programs that post to Slack, Mattermost or Discord post here once they have a webhook's address: Slack's own library, one for
+Discord, and Apprise.
 
 Usage: hooks.py TIDINGS_BINARY, with the packages of requirements.txt.
 """
@@ -9,6 +10,7 @@ import sys
 import tempfile
 
 import apprise
+from discord_webhook import DiscordEmbed, DiscordWebhook
 from server import Server
 from slack_sdk.webhook import WebhookClient
 
@@ -40,6 +42,7 @@ EXPECTED = [
     ("tools", "success", "Tide table\nHigh **water** at ~~noon~~ one\nby the gauge", 0),
     ("tools", "error", "Builds\n[Build 8](https://ci.example/8)\nfailed\nBranch: main", 0),
     ("Apprise", "success", "Backup\n**done** in 3 min", 0),
+    ("tide", "error", "The tide\n**Flood**\nabove the quay", 0),
 ]
 
 
@@ -51,6 +54,11 @@ def send(port, slug):
     mattermost = apprise.Apprise()
     assert mattermost.add(f"mmost://Apprise@127.0.0.1:{port}/{slug}")
     assert mattermost.notify(title="Backup", body="**done** in 3 min")
+    discord = DiscordWebhook(f"http://127.0.0.1:{port}/api/v1/webhooks/feed/{slug}", content="The tide", username="tide")
+    discord.add_embed(DiscordEmbed(title="Flood", description="above the quay", color="d00000"))
+    answer = discord.execute()
+    assert answer.status_code == 200, answer.text
+    return discord.id
 
 
 async def main(binary):
@@ -63,13 +71,14 @@ async def main(binary):
         quay = await server.call("POST", "/channels", bearer, {"name": "quay", "organisation_id": organisation["id"]})
         hook = await server.call("POST", f"/webhooks/{quay['id']}", bearer, {"webhook_name": "tools"})
         try:
-            await asyncio.to_thread(send, server.port, hook["webhook_slug"])
+            sent = await asyncio.to_thread(send, server.port, hook["webhook_slug"])
             posts = await server.call("GET", f"/threads/channels/{quay['id']}", bearer)
             found = [(post["username"], post["status"], post["content"], len(post["mentions"])) for post in reversed(posts)]
             assert found == EXPECTED, found
+            assert sent == posts[0]["thread_id"], (sent, posts[0])
         finally:
             await server.kill()
-    print("ok: Slack's library and Apprise post through a webhook", flush=True)
+    print("ok: libraries for Slack and Discord, and Apprise, post through a webhook", flush=True)
 
 
 async def limited(binary):
