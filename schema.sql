@@ -537,15 +537,17 @@ create index command_calls_by_end on command_calls (expires_at);
 
 -- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.
 create table webhook_events (
-    message_n integer primary key,                            -- the message that it tells of; no reference, as in events
-    payload   text not null                                   -- JSON: type, timestamp, data
+    n         integer primary key,
+    payload   text not null,                                  -- JSON: type, timestamp, data
+    message_n integer                                         -- the message that it tells of; no reference, as in events
 ) strict;
+create index webhook_events_by_message on webhook_events (message_n);
 
 -- An event on its way to one webhook; kept for a while after it is done, to be sent again on demand.
 create table deliveries (
     id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
     webhook_id   blob not null references webhooks (id),
-    message_n    integer not null references webhook_events (message_n),
+    event_n      integer not null references webhook_events (n),
     attempts     integer not null default 0,                  -- that were recorded, since it was last queued
     first_at     integer,                                     -- when the first since then began
     due_at       integer,                                     -- null once delivered or given up; a lease while being sent
@@ -555,7 +557,7 @@ create table deliveries (
 -- What a webhook has still to deliver; and, where due_at is null, what it can send again, by its time.
 create index deliveries_due on deliveries (webhook_id, due_at, created_at);
 create index deliveries_leased on deliveries (is_leased) where is_leased = 1;
-create unique index deliveries_by_message on deliveries (message_n, webhook_id);
+create unique index deliveries_by_event on deliveries (event_n, webhook_id);
 
 create table webhook_history (
     id          blob primary key check (length(id) = 16),

@@ -64,14 +64,14 @@ fn fill(bench: &Bench, world: &World) {
            select unhex(printf('0a%030x', k)), {channel}, {ada}, 'ada', {LONG}, 0, 0 from k where k <= 50;
          insert into events (stream, audience, type, channel_id, message_n, body, created_at)
            select 'x', 'subscribers', '', channel_id, n, {LOGGED}, {NOW} from messages where substr(id, 1, 1) = x'0a';
-         insert into webhook_events (message_n, payload)
-           select n, {LOGGED} from messages where substr(id, 1, 1) = x'0a';
+         insert into webhook_events (n, payload, message_n)
+           select n, {LOGGED}, n from messages where substr(id, 1, 1) = x'0a';
          insert into channels (id, organisation_id, name, owner_id, created_by, created_at, updated_at)
            select {other}, x'07000000000000000000000000000001', 'other', {ada}, {ada}, 0, 0;
          insert into webhooks (id, channel_id, owner_id, name, slug_hash, secret, created_at, updated_at, deleted_at)
            select unhex(printf('09%030x', k)), {other}, {ada}, 'x', randomblob(32), x'00', 0, 0, {NOW} from k;
-         insert into webhook_events (message_n, payload) select 2000000 + k, case when k <= 50 then {LOGGED} else '{{}}' end from k;
-         insert into deliveries (id, webhook_id, message_n, created_at)
+         insert into webhook_events (n, payload) select 2000000 + k, case when k <= 50 then {LOGGED} else '{{}}' end from k;
+         insert into deliveries (id, webhook_id, event_n, created_at)
            select unhex(printf('09%030x', k)), x'09000000000000000000000000000001', 2000000 + k, {NOW} from k;
          insert into webhook_history
            (id, webhook_id, callback_id, direction, action_type, status_code, error, response, attempted_at)

@@ -104,8 +104,8 @@ impl World {
            select unhex(printf('04%030x', k)), {channel}, {ada}, 'x' || k, 'http://127.0.0.1:9/', {ada}, '127.0.0.1:9',
              unhex(printf('f%063x', k)), w.secret, 0, 0 from k, webhooks w where k <= 49 and w.id = {webhook};
          update webhooks set status = 'paused' where channel_id = {channel};
-         insert into webhook_events (message_n, payload) select 1000000 + k, '{{}}' from k where k <= 1000;
-         insert into deliveries (id, webhook_id, message_n, created_at)
+         insert into webhook_events (n, payload) select 1000000 + k, '{{}}' from k where k <= 1000;
+         insert into deliveries (id, webhook_id, event_n, created_at)
            select unhex(printf('05%030x', k)), {webhook}, 1000000 + k, {NOW} - 7200000000 from k where k <= 1000;
          -- what was posted, and the log of a post that was edited often
          insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)

@@ -75,6 +75,7 @@ const HISTORY: History = History {
         (15, include_str!("migrations/0015.sql")),
         (16, include_str!("migrations/0016.sql")),
         (17, include_str!("migrations/0017.sql")),
+        (18, include_str!("migrations/0018.sql")),
     ],
 };
 

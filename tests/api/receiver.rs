@@ -243,7 +243,7 @@ impl Server {
     /// Whether a webhook has begun to deliver the message of this text.
     pub fn has_begun(&self, webhook: &str, content: &str) -> bool {
         let begun = format!(
-            "deliveries d join webhook_events e on e.message_n = d.message_n
+            "deliveries d join webhook_events e on e.n = d.event_n
              where d.webhook_id = {} and d.first_at is not null and e.payload ->> '$.data.content' = '{content}'",
             blob(webhook)
         );

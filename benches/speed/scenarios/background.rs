@@ -110,16 +110,19 @@ fn deliver(build: &Build, queued: usize, measured: usize) -> Run {
 
 /// Queues copies of each webhook's one event, with identifiers in the order of time, as real ones are.
 fn multiply(database: &Connection, copies: usize) {
+    // Servers of before know an event by its message.
+    let (n, event_n) =
+        if database.prepare("select event_n from deliveries").is_ok() { ("n", "event_n") } else { ("message_n", "message_n") };
+    let copies = "with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)";
     for sql in [
-        "insert into webhook_events (message_n, payload)
-           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)
-           select message_n + k, payload from copies, webhook_events",
-        "insert into deliveries (id, webhook_id, message_n, due_at, created_at)
-           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)
-           select unhex(printf('%012x%s', created_at / 1000 + k, hex(randomblob(10)))), webhook_id, message_n + k, due_at, created_at
-           from copies, deliveries",
+        format!("insert into webhook_events ({n}, payload) {copies} select {n} + k, payload from copies, webhook_events"),
+        format!(
+            "insert into deliveries (id, webhook_id, {event_n}, due_at, created_at) {copies}
+             select unhex(printf('%012x%s', created_at / 1000 + k, hex(randomblob(10)))), webhook_id, {event_n} + k, due_at, created_at
+             from copies, deliveries"
+        ),
     ] {
-        database.execute(sql, [copies as i64 - 1]).unwrap();
+        database.execute(&sql, [copies as i64 - 1]).unwrap();
     }
 }
 

@@ -36,16 +36,16 @@ fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
 
 fn deliveries(tx: &Tx, channel: ChannelId, limit: u32) -> Result<usize> {
     let select = "select d.id, octet_length(e.payload) from webhooks w join deliveries d on d.webhook_id = w.id
-           join webhook_events e on e.message_n = d.message_n
+           join webhook_events e on e.n = d.event_n
          where w.channel_id = ?1 limit ?2";
     let found: Vec<CallbackId> = byte_budget::rows(tx, select, (channel, limit))?;
     for id in &found {
-        let message: i64 =
-            tx.prepare_cached("delete from deliveries where id = ?1 returning message_n")?.query_row([id], |row| row.get(0))?;
+        let event: i64 =
+            tx.prepare_cached("delete from deliveries where id = ?1 returning event_n")?.query_row([id], |row| row.get(0))?;
         // The webhooks of a channel share the text; the last delivery takes it along.
-        let sql = "delete from webhook_events where message_n = ?1
-             and not exists (select 1 from deliveries where message_n = webhook_events.message_n)";
-        tx.prepare_cached(sql)?.execute([message])?;
+        let sql = "delete from webhook_events where n = ?1
+             and not exists (select 1 from deliveries where event_n = webhook_events.n)";
+        tx.prepare_cached(sql)?.execute([event])?;
     }
     Ok(found.len())
 }

@@ -137,8 +137,8 @@ fn hers([organisation, _, ada, grace]: [&str; 4]) -> String {
          insert into webhooks (id, channel_id, owner_id, name, slug_hash, secret, created_at, updated_at)
            select unhex(printf('f7%030x', k)), x'f7000000000000000000000000000001', {grace}, 'w', unhex(printf('f7%062x', k)), x'00', 0, 0
            from k where k <= 30;
-         insert into webhook_events (message_n, payload) values (1, '{{}}');
-         insert into deliveries (id, webhook_id, message_n, due_at, created_at)
+         insert into webhook_events (n, payload) values (1, '{{}}');
+         insert into deliveries (id, webhook_id, event_n, due_at, created_at)
            select unhex(printf('f4%030x', k)), unhex(printf('f3%030x', k)), 1, 1, 1 from k;"
     )
 }

@@ -289,7 +289,7 @@ async fn a_slice_of_pruning_is_bounded_in_bytes() {
     let fixture = Fixture::new();
     for n in 1..=3 {
         fixture.db.write(|tx| emit(tx, &"x".repeat(LONG))).await.unwrap();
-        let carried = "insert into webhook_events (message_n, payload) values (?1, ?2)";
+        let carried = "insert into webhook_events (n, payload) values (?1, ?2)";
         fixture.db.write(move |tx| Ok(tx.execute(carried, (n, "x".repeat(LONG)))?)).await.unwrap();
     }
     let later = Time::now() + std::time::Duration::from_secs(1);

@@ -249,9 +249,9 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
     }
     hook.history(8).await;
     let more = "with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)";
-    scene.server.sql(&format!("insert into webhook_events (message_n, payload) {more} select 1000 + k, '{{}}' from more"));
+    scene.server.sql(&format!("insert into webhook_events (n, payload) {more} select 1000 + k, '{{}}' from more"));
     scene.server.sql(&format!(
-        "insert into deliveries (id, webhook_id, message_n, created_at) {more}
+        "insert into deliveries (id, webhook_id, event_n, created_at) {more}
          select unhex(printf('%032x', k)), webhook_id, 1000 + k, created_at
          from more, (select * from deliveries order by id desc limit 1)"
     ));

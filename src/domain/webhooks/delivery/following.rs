@@ -133,16 +133,15 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     let Some(n) = row.message else { return Ok(0) };
     let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(0) };
     let payload = queue::payload(queue::DeliveryKind::MessageCreated, message.created_at, &message)?;
-    tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2) on conflict do nothing")?
-        .execute((row.message, payload))?;
+    tx.prepare_cached("insert into webhook_events (payload, message_n) values (?1, ?2)")?.execute((payload, n))?;
+    let event = tx.last_insert_rowid();
     let webhooks: Vec<WebhookId> = tx
         .prepare_cached(&format!("select w.id from webhooks w, (select ?1 as channel_id, ?2 as seq) e where {RECEIVES}"))?
         .query_map((row.channel, row.seq), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for webhook in &webhooks {
-        let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)
-             on conflict (message_n, webhook_id) do nothing";
-        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, row.message, message.created_at))?;
+        let sql = "insert into deliveries (id, webhook_id, event_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)";
+        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, event, message.created_at))?;
         schedule::changed(tx, *webhook);
     }
     Ok(webhooks.len())

@@ -185,10 +185,10 @@ macro_rules! erased {
 /// SQL that selects a webhook's longest due delivery. A deleted message's text is left out, even if webhooks have not
 /// followed the log up to its deletion.
 pub const CLAIM: &str = concat!(
-    "select d.id, d.attempts, w.url, iif(exists (select 1 from messages m where m.n = d.message_n and m.deleted_at is not null), ",
+    "select d.id, d.attempts, w.url, iif(exists (select 1 from messages m where m.n = e.message_n and m.deleted_at is not null), ",
     erased!(),
     ", payload) as payload
-    from webhooks w join deliveries d on d.webhook_id = w.id join webhook_events e on e.message_n = d.message_n
+    from webhooks w join deliveries d on d.webhook_id = w.id join webhook_events e on e.n = d.event_n
     where w.id = ?1 and d.due_at <= ?2 order by d.due_at limit 1"
 );
 
@@ -219,10 +219,10 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 /// Deletes up to `limit` events that no delivery refers to any more.
 pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     // The oldest events lose their deliveries first.
-    let idle = "select message_n, octet_length(payload)
-        from (select message_n, payload from webhook_events order by message_n limit ?1) oldest
-        where not exists (select 1 from deliveries d where d.message_n = oldest.message_n)";
+    let idle = "select n, octet_length(payload)
+        from (select n, payload from webhook_events order by n limit ?1) oldest
+        where not exists (select 1 from deliveries d where d.event_n = oldest.n)";
     let idle: Vec<i64> = byte_budget::rows(tx, idle, [limit])?;
-    let sql = "delete from webhook_events where message_n in (select value from json_each(?1))";
+    let sql = "delete from webhook_events where n in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }
