@@ -76,6 +76,7 @@ const HISTORY: History = History {
         (16, include_str!("migrations/0016.sql")),
         (17, include_str!("migrations/0017.sql")),
         (18, include_str!("migrations/0018.sql")),
+        (19, include_str!("migrations/0019.sql")),
     ],
 };
 

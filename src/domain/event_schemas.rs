@@ -73,7 +73,12 @@ fn of_organisation<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -
 /// The schema of the body of a delivery, like [`schema`].
 pub fn delivery_schema(kind: queue::DeliveryKind, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = match kind {
-        queue::DeliveryKind::MessageCreated => Delivery::<Message>::json_schema(generator),
+        queue::DeliveryKind::MessageCreated | queue::DeliveryKind::MessageUpdated | queue::DeliveryKind::MessageDeleted => {
+            Delivery::<Message>::json_schema(generator)
+        }
+        queue::DeliveryKind::ReactionAdded | queue::DeliveryKind::ReactionRemoved => {
+            Delivery::<ReactionChange>::json_schema(generator)
+        }
         queue::DeliveryKind::Test => Delivery::<Tested>::json_schema(generator),
     };
     schema.remove("description");

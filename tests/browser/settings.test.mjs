@@ -301,6 +301,7 @@ for (const kind of BROWSERS) {
       await page.goto(`${base}/webhooks/${harbour.general.id}`)
       await fill(page, 'Name', 'mirror')
       await fill(page, 'Deliver to', receiver.url)
+      await (await page.waitForSelector('input[value="reaction.added"]')).click()
       await press(page, 'Create webhook')
       await page.waitForSelector('dialog')
       assert.match(await value(page, 'Secret'), /^whsec_/)
@@ -317,6 +318,8 @@ for (const kind of BROWSERS) {
       await sees(page, 'The receiver accepted the test.')
       await sees(page, 'done · 204')
       await ada.call('POST', `/channels/${harbour.general.id}/messages`, { content: 'The Fram arrives at six' })
+      const [{ events }] = await ada.call('GET', `/webhooks/${harbour.general.id}/all`).then(({ webhooks }) => webhooks)
+      assert.deepEqual(events, ['message.created', 'reaction.added'])
       const delivered = () => receiver.got.filter(each => each.type === 'message.created')
       await until('the message is delivered', () => delivered().length === 1)
       // The attempt is recorded after the answer.

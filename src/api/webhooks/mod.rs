@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, Text, text},
+        body::{Body, List, Text, text, texts},
         envelope::{Created, NoContent, Success, created, ok},
         listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, fill, listed},
         rows::Rows,
@@ -26,7 +26,7 @@ use crate::{
     db::Tx,
     domain::{
         text::WebAddress,
-        webhooks::{self, history, record},
+        webhooks::{self, delivery::queue::DeliveryKind, history, record, subscription::EventKind},
     },
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
@@ -56,7 +56,7 @@ impl Api {
     /// Make a webhook
     ///
     /// Requests to its `feed_url` post in the channel, so keep that address secret. The channel's new posts and replies
-    /// are delivered to its `webhook_url`, except fed ones. The `webhook_secret`, which is shown only this once, signs
+    /// are delivered to its `webhook_url`, except fed ones, or the `events` that it names. The `webhook_secret`, which is shown only this once, signs
     /// deliveries as the Standard Webhooks specification says.
     #[oai(path = "/webhooks/:channel_id", method = "post", operation_id = "createWebhook", tag = "Tag::Webhooks")]
     async fn create(
@@ -66,10 +66,10 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewWebhook>,
     ) -> Result<Created<Webhook>> {
-        let Body(NewWebhook { webhook_name, event_name, webhook_url, sender_secret }, bytes) = body;
+        let Body(NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events }, bytes) = body;
         let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
         let sender_secret = sender_secret.unwrap_or_default().0;
-        let new = webhooks::New { name: webhook_name.0, event_name, url, sender_secret };
+        let new = webhooks::New { name: webhook_name.0, event_name, url, sender_secret, events: events.map(texts) };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
         let shown = Webhook { webhook_secret: Some(secret), ..Webhook::new(&app.site, made) };
@@ -143,12 +143,13 @@ impl Api {
         webhook_id: Path<WebhookId>,
         body: Body<EditWebhook>,
     ) -> Result<Success<Webhook>> {
-        let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret }, bytes) = body;
+        let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events }, bytes) = body;
         let edit = webhooks::Edit {
             name: text(webhook_name),
             event_name: text(event_name),
             url: text(webhook_url),
             sender_secret: text(sender_secret),
+            events: events.map(texts),
         };
         let (channel, id) = (*channel_id, *webhook_id);
         let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
@@ -224,6 +225,9 @@ impl Api {
     }
 }
 
+/// Names of kinds of deliveries.
+type Events = List<Text<EventKind>, 1, { DeliveryKind::CHOSEN.len() }>;
+
 #[derive(Object)]
 struct NewWebhook {
     /// Also the author's name of feeds without a `username`.
@@ -235,6 +239,9 @@ struct NewWebhook {
     /// A secret that the program that feeds has, too: of 16 characters or more, or empty for none. With one, only bodies that
     /// it signs are taken, in the header of GitHub, Gitea, Forgejo, GitLab, Sentry, Grafana or Standard Webhooks. It is never shown.
     sender_secret: Option<Text<webhooks::SenderSecret>>,
+    /// What is delivered: `message.created`, `message.updated`, `message.deleted`, `reaction.added` and `reaction.removed`.
+    /// `message.created` alone if omitted.
+    events: Option<Events>,
 }
 
 #[derive(Object)]
@@ -245,6 +252,8 @@ struct EditWebhook {
     webhook_url: Option<Text<WebAddress>>,
     /// The new secret with which the program that feeds signs; an empty one removes it, so that all bodies are taken.
     sender_secret: Option<Text<webhooks::SenderSecret>>,
+    /// What is delivered from now on, in place of what was.
+    events: Option<Events>,
 }
 
 #[derive(Object)]
@@ -281,6 +290,8 @@ struct Webhook {
     status: String,
     /// The address for deliveries; empty if there is none.
     webhook_url: String,
+    /// The kinds of events that are delivered.
+    events: Vec<String>,
     /// The secret of the feed address.
     webhook_slug: String,
     /// The feed address.
@@ -308,6 +319,7 @@ impl Webhook {
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
             webhook_url: webhook.url,
+            events: webhook.events.names().into_iter().map(str::to_owned).collect(),
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
             has_sender_secret: webhook.has_sender_secret,

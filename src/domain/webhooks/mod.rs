@@ -12,6 +12,7 @@ pub mod owners;
 pub mod purging;
 pub mod received;
 pub mod record;
+pub mod subscription;
 pub mod suspension;
 mod translated;
 
@@ -22,7 +23,10 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         text::{self, Rule},
-        webhooks::record::{Status, Webhook},
+        webhooks::{
+            record::{Status, Webhook},
+            subscription::Subscription,
+        },
     },
     error::{Code, Error, Result},
     id::{ChannelId, WebhookId},
@@ -50,6 +54,8 @@ pub struct New {
     pub url: String,
     /// The secret that feeds must prove to know; empty for none.
     pub sender_secret: String,
+    /// The names of the kinds to deliver; none for new messages alone.
+    pub events: Option<Vec<String>>,
 }
 
 /// Makes a webhook, and returns it with the secret that signs its deliveries, which is never returned again. For managers,
@@ -60,6 +66,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
     let (url, target) = check_url(tx.site(), &new.url)?;
     let sender_secret = sealed_sender_secret(tx.site(), &new.sender_secret)?;
+    let events = new.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::of)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
@@ -69,8 +76,8 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
         "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret,
-           sender_secret, from_seq, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
+           sender_secret, events, from_seq, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)",
     )?
     .execute((
         id,
@@ -84,6 +91,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         secret::sha256(tx.site().keys().webhook_slug(id, 1, None)),
         tx.site().keys().seal(&secret),
         sender_secret,
+        events,
         log::last_seq(tx)?,
         tx.now(),
     ))?;
@@ -129,6 +137,7 @@ pub struct Edit {
     pub event_name: Option<String>,
     pub url: Option<String>,
     pub sender_secret: Option<String>,
+    pub events: Option<Vec<String>>,
 }
 
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
@@ -141,8 +150,9 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
     let address = edit.url.as_deref().map(|url| check_url(tx.site(), url)).transpose()?;
     let sender_secret = edit.sender_secret.as_deref().map(|secret| sealed_sender_secret(tx.site(), secret)).transpose()?;
+    let events = edit.events.as_deref().map(Subscription::of).transpose()?;
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
-    if name.is_none() && event_name.is_none() && url.is_none() && sender_secret.is_none() {
+    if name.is_none() && event_name.is_none() && url.is_none() && sender_secret.is_none() && events.is_none() {
         return Ok(webhook);
     }
     let url_by = url.and_then(|url| owners::answers_for(url, caller));
@@ -150,7 +160,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
            from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
-           sender_secret = case when ?9 then ?10 else sender_secret end
+           sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events)
          where id = ?1",
     )?
     .execute((
@@ -164,6 +174,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         log::last_seq(tx)?,
         sender_secret.is_some(),
         sender_secret.flatten(),
+        events,
     ))?;
     if url.is_some() {
         // Deliveries under way to the former address are sent again to the new one, whatever the former answers.

@@ -7,6 +7,7 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
+        webhooks::subscription::Subscription,
     },
     error::{Code, Error, Result},
     id::{ChannelId, UserId, WebhookId},
@@ -30,6 +31,8 @@ pub struct Webhook {
     pub target: String,
     /// Whether feeds are taken only from who proves to know a secret.
     pub has_sender_secret: bool,
+    /// What is delivered.
+    pub events: Subscription,
     pub status: Status,
     /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
@@ -102,7 +105,7 @@ pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: Webhook
 }
 
 /// Selects webhooks. [`from_row`] takes the columns in this order.
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, status, generation, slug_hash, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of(row);
@@ -116,6 +119,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         url_by: columns.take()?,
         target: columns.take()?,
         has_sender_secret: columns.take()?,
+        events: columns.take()?,
         status: columns.take()?,
         generation: columns.take()?,
         slug_hash: columns.take()?,

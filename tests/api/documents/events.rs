@@ -127,7 +127,9 @@ async fn record(server: &Server) -> Value {
     let channel = ada.channel(&organisation, "pilots", &[&grace]).await;
     let personal = grace.personal(&organisation);
     let mut receiver = Receiver::start(&[200]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
+    let chosen: Vec<_> = queue::DeliveryKind::CHOSEN.map(queue::DeliveryKind::name).into();
+    let body = json!({ "webhook_name": "out", "webhook_url": receiver.url, "events": chosen });
+    let hook = ada.hook_with(&channel, body).await;
     let other = server.log_in("grace", PASSWORD).await;
     let socket = Socket::listening(&grace, &[&channel, &organisation, &personal, &grace.user_id]).await;
     let streams = [(&channel, "channel"), (&organisation, "organisation"), (&personal, "personal"), (&grace.user_id, "account")];
@@ -137,14 +139,16 @@ async fn record(server: &Server) -> Value {
     run.act_alone(&grace, &other).await;
     run.act_by_command(&ada, &grace, (&organisation, &channel)).await;
     run.publish(server).await;
-    let created = receiver.next().await;
+    let reaction = format!("/channels/{channel}/messages/{}/reactions/tada", ada.say(&channel, "She is in").await);
+    for method in ["PUT", "DELETE"] {
+        ada.call(method, &reaction, None).await.expect(200);
+    }
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
-    let test = loop {
+    let mut sent = BTreeMap::new();
+    while sent.len() < queue::DeliveryKind::ALL.len() {
         let received = receiver.next().await;
-        if received.json()["type"] == queue::DeliveryKind::Test.name() {
-            break received;
-        }
-    };
+        sent.entry(text(&received.json()["type"])).or_insert(received);
+    }
 
     let mut names = Names::default();
     let events = pushed().into_iter().map(|key| {
@@ -152,8 +156,7 @@ async fn record(server: &Server) -> Value {
         (key, json!({ "channels": channels, "payload": names.replace(payload) }))
     });
     let events: BTreeMap<_, _> = events.collect();
-    let deliveries = [(queue::DeliveryKind::MessageCreated, created), (queue::DeliveryKind::Test, test)];
-    let deliveries = deliveries.map(|(kind, received)| (kind.name(), shown(&mut names, &received)));
+    let deliveries = queue::DeliveryKind::ALL.map(|kind| (kind.name(), shown(&mut names, &sent[kind.name()])));
     json!({ "events": events, "deliveries": BTreeMap::from(deliveries) })
 }
 

@@ -3,6 +3,7 @@
 mod attempts;
 mod bad_targets;
 mod deliveries;
+mod event_kinds;
 mod feed_authors;
 mod feed_owners;
 mod feeds;

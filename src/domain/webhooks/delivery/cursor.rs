@@ -3,10 +3,14 @@
 use rusqlite::{Connection, Row};
 
 use crate::{
-    domain::log::cursors::{self, Consumer},
+    domain::{
+        log::cursors::{self, Consumer},
+        webhooks::delivery::queue::DeliveryKind,
+    },
     error::Result,
     event::Kind,
     id::{ChannelId, UserId},
+    time::Time,
 };
 
 pub(in crate::domain) const WEBHOOKS: Consumer = Consumer("webhooks_seq");
@@ -22,32 +26,46 @@ pub(in crate::domain) fn find(conn: &Connection) -> Result<i64> {
 pub(in crate::domain) struct Logged {
     pub seq: i64,
     pub kind: Kind,
+    pub stream: String,
     pub message: Option<i64>,
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
+    pub created_at: Time,
     pub bytes: i64,
     /// Whether webhooks must act on the row.
     pub concerns: bool,
 }
 
-/// SQL condition under which a webhook `w` receives the event of the row `e`: not a message posted before `w` began to
-/// deliver.
+/// SQL condition under which a webhook `w` receives events of the row `e`, if it has chosen their kind: not those from before it began
+/// to deliver.
 pub(in crate::domain) const RECEIVES: &str =
     "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
     and w.from_seq < e.seq";
 
 pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
+    let wanted = |kinds: &[DeliveryKind]| {
+        let bits: i64 = kinds.iter().map(|kind| kind.bit()).sum();
+        format!("exists (select 1 from webhooks w where w.events & {bits} <> 0 and {RECEIVES})")
+    };
     let sql = format!(
-        "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body)
+        "select e.seq, e.stream, e.type, e.message_n, e.channel_id, e.actor_id, e.created_at, octet_length(e.body)
              + coalesce((select octet_length(m.content) from messages m where e.type = '' and m.n = e.message_n), 0) as bytes,
            case e.type
-             when '{}' then exists (select 1 from webhooks w where {RECEIVES})
-             when '{}' then exists (select 1 from webhook_events k where k.message_n = e.message_n)
+             when '{}' then {}
+             when '{}' then {}
+             when '{}' then {}
+             when '{}' then {} or exists (select 1 from webhook_events k where k.message_n = e.message_n)
              else e.type in ('{}', '{}')
            end as concerns
          from events e where e.seq > ?1 order by e.seq limit ?2",
         Kind::Message.name(),
+        wanted(&[DeliveryKind::MessageCreated]),
+        Kind::Updated.name(),
+        wanted(&[DeliveryKind::MessageUpdated]),
+        Kind::Reaction.name(),
+        wanted(&[DeliveryKind::ReactionAdded, DeliveryKind::ReactionRemoved]),
         Kind::Deleted.name(),
+        wanted(&[DeliveryKind::MessageDeleted]),
         Kind::Departed.name(),
         Kind::Reclaimed.name()
     );
@@ -58,10 +76,12 @@ pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logge
 fn from_row(row: &Row) -> rusqlite::Result<Logged> {
     Ok(Logged {
         seq: row.get("seq")?,
+        stream: row.get("stream")?,
         kind: row.get("type")?,
         message: row.get("message_n")?,
         channel: row.get("channel_id")?,
         actor: row.get("actor_id")?,
+        created_at: row.get("created_at")?,
         bytes: row.get("bytes")?,
         concerns: row.get("concerns")?,
     })

@@ -1,9 +1,10 @@
-//! Webhooks follow the event log. A new message becomes a delivery for each webhook of its channel, a deletion erases the
-//! text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`departures`]). Deliveries
+//! Webhooks follow the event log. What happens to messages becomes a delivery for each webhook of the channel that has chosen such
+//! events, a deletion erases the text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`departures`]). Deliveries
 //! and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no webhook are skipped in a
 //! read: where there are no webhooks, a post costs no second write.
 
 use rusqlite::Connection;
+use serde_json::value::RawValue;
 
 use crate::{
     db::Tx,
@@ -14,14 +15,16 @@ use crate::{
         webhooks::{
             delivery::{
                 cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
-                queue, schedule,
+                queue::{self, DeliveryKind},
+                schedule,
             },
             departures,
         },
     },
     error::{Code, Error, Result},
-    event::Kind,
+    event::{Kind, Stream},
     id::{CallbackId, ChannelId, WebhookId},
+    time::Time,
 };
 
 /// Deliveries after which a slice ends. One message may add 50, one for each webhook of its channel.
@@ -93,8 +96,11 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
                 break;
             }
             match row.kind {
-                Kind::Message => queued += queue(tx, &row)?,
-                Kind::Deleted => row.message.map_or(Ok(()), |n| queue::erase(tx, n))?,
+                Kind::Deleted => {
+                    row.message.map_or(Ok(()), |n| queue::erase(tx, n))?;
+                    queued += queue(tx, &row)?;
+                }
+                Kind::Message | Kind::Updated | Kind::Reaction => queued += queue(tx, &row)?,
                 // The next slice processes the rest of this row.
                 _ if !departures::slice(tx, &row)? => break,
                 _ => {}
@@ -114,7 +120,7 @@ pub(in crate::domain) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()>
     let mut after = follow(tx, 0)?;
     loop {
         let rows = cursor::rows(tx, after)?;
-        if rows.iter().any(|row| row.concerns && row.kind == Kind::Message && row.channel == Some(channel)) {
+        if rows.iter().any(|row| row.concerns && row.channel == Some(channel)) {
             return Err(Error::Unavailable(
                 Code::StillInProgress,
                 "New messages are still being queued for webhooks, try again in a moment",
@@ -127,22 +133,66 @@ pub(in crate::domain) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()>
     }
 }
 
-/// Queues a new message for each delivering webhook of its channel; a paused one holds it. A feed's post is not delivered,
-/// because two servers that feed each other would never end. Returns how many deliveries there are.
+/// An event to deliver.
+struct Event {
+    kind: DeliveryKind,
+    at: Time,
+    payload: String,
+}
+
+/// Queues the event of a row for each delivering webhook of its channel that has chosen such events; a paused one holds it.
+/// Returns how many deliveries there are.
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
-    let Some(n) = row.message else { return Ok(0) };
-    let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(0) };
-    let payload = queue::payload(queue::DeliveryKind::MessageCreated, message.created_at, &message)?;
-    tx.prepare_cached("insert into webhook_events (payload, message_n) values (?1, ?2)")?.execute((payload, n))?;
-    let event = tx.last_insert_rowid();
+    let Some(event) = event(tx, row)? else { return Ok(0) };
+    let select =
+        format!("select w.id from webhooks w, (select ?1 as channel_id, ?2 as seq) e where w.events & ?3 <> 0 and {RECEIVES}");
     let webhooks: Vec<WebhookId> = tx
-        .prepare_cached(&format!("select w.id from webhooks w, (select ?1 as channel_id, ?2 as seq) e where {RECEIVES}"))?
-        .query_map((row.channel, row.seq), |row| row.get(0))?
+        .prepare_cached(&select)?
+        .query_map((row.channel, row.seq, event.kind.bit()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
+    if webhooks.is_empty() {
+        return Ok(0);
+    }
+    tx.prepare_cached("insert into webhook_events (payload, message_n) values (?1, ?2)")?
+        .execute((event.payload, row.message))?;
+    let n = tx.last_insert_rowid();
     for webhook in &webhooks {
         let sql = "insert into deliveries (id, webhook_id, event_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)";
-        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, event, message.created_at))?;
+        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, n, event.at))?;
         schedule::changed(tx, *webhook);
     }
     Ok(webhooks.len())
+}
+
+/// The event of a row; none for a row that repeats another, and none about a feed's post but reactions to it: two servers that feed
+/// each other would never end.
+fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
+    let Some(n) = row.message else { return Ok(None) };
+    if row.kind == Kind::Message {
+        let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(None) };
+        let (kind, at) = (DeliveryKind::MessageCreated, message.created_at);
+        return Ok(Some(Event { kind, at, payload: queue::payload(kind, at, &message)? }));
+    }
+    // What happens to a reply is told to its channel and to its thread.
+    if row.channel.is_none_or(|channel| Stream::Channel(channel).to_string() != row.stream) {
+        return Ok(None);
+    }
+    let (data, action, is_fed): (Option<String>, Option<String>, bool) = tx
+        .prepare_cached(
+            "select body -> '$.data', body ->> '$.data.action', exists (select 1 from messages where n = ?2 and type = ?3)
+             from events where seq = ?1",
+        )?
+        .query_row((row.seq, n, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let kind = match row.kind {
+        Kind::Reaction if action.as_deref() == Some("removed") => DeliveryKind::ReactionRemoved,
+        Kind::Reaction => DeliveryKind::ReactionAdded,
+        Kind::Deleted => DeliveryKind::MessageDeleted,
+        _ => DeliveryKind::MessageUpdated,
+    };
+    if is_fed && row.kind != Kind::Reaction {
+        return Ok(None);
+    }
+    let Some(data) = data else { return Ok(None) };
+    let data = RawValue::from_string(data).map_err(Error::internal)?;
+    Ok(Some(Event { kind, at: row.created_at, payload: queue::payload(kind, row.created_at, data)? }))
 }

@@ -41,7 +41,7 @@ const row = (base, webhook) => h('li', { class: 'item' },
 const make = (store, channel, add) => form({
   button: t('settings.webhookMakeAction'),
   submit: async (values, element) => {
-    const { data } = await store.api.createWebhook(channel, /** @type {{ webhook_name: string }} */ (Object.fromEntries(values)))
+    const { data } = await store.api.createWebhook(channel, webhookValues(values))
     element.reset()
     add(data)
     await showOnce(data)
@@ -49,8 +49,25 @@ const make = (store, channel, add) => form({
   children: webhookFields(),
 })
 
+/** @typedef {NonNullable<import('#api').components['schemas']['NewWebhook']['events']>} Events */
+
+/** What can be delivered. @type {{ kind: Events[number], title: () => string }[]} */
+const EVENTS = [
+  { kind: 'message.created', title: () => t('settings.webhookCreated') },
+  { kind: 'message.updated', title: () => t('settings.webhookUpdated') },
+  { kind: 'message.deleted', title: () => t('settings.webhookDeleted') },
+  { kind: 'reaction.added', title: () => t('settings.webhookReacted') },
+  { kind: 'reaction.removed', title: () => t('settings.webhookUnreacted') },
+]
+
+/** What the fields of a webhook have. @param {FormData} values */
+export const webhookValues = values => ({
+  .../** @type {{ webhook_name: string, webhook_url: string, event_name: string }} */ (Object.fromEntries(values)),
+  events: /** @type {Events} */ (values.getAll('events')),
+})
+
 /** @param {Partial<Webhook>} [webhook] */
-export const webhookFields = ({ webhook_name: name = '', webhook_url: url = '', event_name: event = '' } = {}) => [
+export const webhookFields = ({ webhook_name: name = '', webhook_url: url = '', event_name: event = '', events = ['message.created'] } = {}) => [
   field(t('settings.webhookName'),
     h('input', { name: 'webhook_name', value: name, required: true, maxlength: 80, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookNameHint')),
@@ -59,6 +76,11 @@ export const webhookFields = ({ webhook_name: name = '', webhook_url: url = '', 
       name: 'webhook_url', value: url, type: 'url', maxlength: 2000, dir: 'ltr', autocomplete: 'off',
       placeholder: 'https://example.org/hook',
     }), t('settings.webhookAddressHint')),
+  h('fieldset', { class: 'settings-choices' },
+    h('legend', null, t('settings.webhookEvents')),
+    EVENTS.map(({ kind, title }) => h('label', { class: 'settings-choice' },
+      h('input', { type: 'checkbox', name: 'events', value: kind, checked: events.includes(kind) }),
+      h('span', null, title())))),
   field(t('settings.webhookEvent'),
     h('input', { name: 'event_name', value: event, maxlength: 255, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookEventHint')),

@@ -6,7 +6,7 @@ import { form } from '../../view/form.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
-import { webhookFields } from './channel-webhooks.js'
+import { webhookFields, webhookValues } from './channel-webhooks.js'
 import { fetched } from './fetched.js'
 import { copyable } from './copyable.js'
 import { asking, deed, part, section } from './parts.js'
@@ -62,7 +62,7 @@ const details = (store, channel, hook) => form({
   class: 'part-section',
   button: t('common.save'),
   submit: async values => {
-    hook.value = (await store.api.updateWebhook(channel, hook.peek().id, Object.fromEntries(values))).data
+    hook.value = (await store.api.updateWebhook(channel, hook.peek().id, webhookValues(values))).data
     say(t('common.saved'))
   },
   children: webhookFields(hook.peek()),
