@@ -27,12 +27,13 @@ const ROWS: usize = 1000;
 const BYTES: usize = 1_000_000;
 
 /// Operations that answer one record which contains lists.
-const SINGLE: [&str; 6] = [
+const SINGLE: [&str; 7] = [
     "GET /start",
     "GET /channels/{channel_id}",
     "GET /channels/name/{channel_name}",
     "GET /threads/{id}",
     "GET /messages/{message_id}",
+    "GET /webhooks/{channel_id}",
     "GET /organisations/{org_id}/load-org-info",
 ];
 
