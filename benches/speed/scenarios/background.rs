@@ -113,11 +113,11 @@ fn multiply(database: &Connection, copies: usize) {
     // Servers of before know an event by its message.
     let (n, event_n) =
         if database.prepare("select event_n from deliveries").is_ok() { ("n", "event_n") } else { ("message_n", "message_n") };
-    let copies = "with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)";
+    let series = "with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)";
     for sql in [
-        format!("insert into webhook_events ({n}, payload) {copies} select {n} + k, payload from copies, webhook_events"),
+        format!("insert into webhook_events ({n}, payload) {series} select {n} + k, payload from copies, webhook_events"),
         format!(
-            "insert into deliveries (id, webhook_id, {event_n}, due_at, created_at) {copies}
+            "insert into deliveries (id, webhook_id, {event_n}, due_at, created_at) {series}
              select unhex(printf('%012x%s', created_at / 1000 + k, hex(randomblob(10)))), webhook_id, {event_n} + k, due_at, created_at
              from copies, deliveries"
         ),
