@@ -225,6 +225,9 @@ pub struct Webhook {
     pub name: String,
     pub event_name: String,
     pub url: String,
+    /// The kinds that it delivers; new messages alone if they are not named.
+    #[serde(default)]
+    pub events: Option<Vec<String>>,
     pub created_at: Time,
     pub updated_at: Time,
 }
