@@ -23,10 +23,7 @@ use crate::{
         },
         organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{
-            delivery::{
-                queue::{self, Delivery},
-                replay::Tested,
-            },
+            delivery::{kind::DeliveryKind, queue::Delivery, replay::Tested},
             owners::WebhookUpdate,
         },
     },
@@ -71,15 +68,13 @@ fn of_organisation<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -
 }
 
 /// The schema of the body of a delivery, like [`schema`].
-pub fn delivery_schema(kind: queue::DeliveryKind, generator: &mut SchemaGenerator) -> Schema {
+pub fn delivery_schema(kind: DeliveryKind, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = match kind {
-        queue::DeliveryKind::MessageCreated | queue::DeliveryKind::MessageUpdated | queue::DeliveryKind::MessageDeleted => {
+        DeliveryKind::MessageCreated | DeliveryKind::MessageUpdated | DeliveryKind::MessageDeleted => {
             Delivery::<Message>::json_schema(generator)
         }
-        queue::DeliveryKind::ReactionAdded | queue::DeliveryKind::ReactionRemoved => {
-            Delivery::<ReactionChange>::json_schema(generator)
-        }
-        queue::DeliveryKind::Test => Delivery::<Tested>::json_schema(generator),
+        DeliveryKind::ReactionAdded | DeliveryKind::ReactionRemoved => Delivery::<ReactionChange>::json_schema(generator),
+        DeliveryKind::Test => Delivery::<Tested>::json_schema(generator),
     };
     schema.remove("description");
     if let Some(kind_schema) = schema.pointer_mut("/properties/type") {

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use tidings::{
-    domain::{event_schemas, webhooks::delivery::queue},
+    domain::{event_schemas, webhooks::delivery::kind::DeliveryKind},
     error::Code,
 };
 use uuid::Uuid;
@@ -174,7 +174,7 @@ fn lists_errors(what: &str) -> bool {
 #[track_caller]
 pub fn assert_delivered(body: &Value) {
     let mut schemas = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let kind = queue::DeliveryKind::ALL.into_iter().find(|kind| body["type"] == kind.name()).expect("a kind of deliveries");
+    let kind = DeliveryKind::ALL.into_iter().find(|kind| body["type"] == kind.name()).expect("a kind of deliveries");
     let schema = event_schemas::delivery_schema(kind, &mut schemas).to_value();
     assert_conforms(body, &schema, schemas.definitions());
 }

@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use crate::{
-    domain::{event_schemas, webhooks::delivery::queue},
+    domain::{event_schemas, webhooks::delivery::kind::DeliveryKind},
     event::{Kind, Recovery},
     web::Asset,
 };
@@ -45,7 +45,7 @@ pub fn document() -> String {
             "tags": [{ "name": "push" }],
         });
     }
-    for kind in queue::DeliveryKind::ALL {
+    for kind in DeliveryKind::ALL {
         let (key, schema) = (kind.name(), event_schemas::delivery_schema(kind, &mut schemas));
         let recorded = &recorded["deliveries"][key];
         document["channels"]["webhook"]["messages"][key] = reference("messages", key);

@@ -26,7 +26,7 @@ use crate::{
     db::Tx,
     domain::{
         text::WebAddress,
-        webhooks::{self, delivery::queue::DeliveryKind, history, record, subscription::EventKind},
+        webhooks::{self, delivery::kind::DeliveryKind, history, record, subscription::EventKind},
     },
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},

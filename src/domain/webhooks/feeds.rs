@@ -147,7 +147,7 @@ pub fn take(
     let target = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
     if let Some(sealed) = &target.sender_secret {
         let secret = record::open(tx, sealed)?;
-        if !proof.shows(&secret, tx.now()) {
+        if !proof.shows(&secret, tx.now().unix_seconds()) {
             return Err(Error::Unauthorized(Code::SenderUnproved, "The request is not signed with the webhook's sender_secret"));
         }
     }

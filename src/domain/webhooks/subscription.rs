@@ -5,7 +5,7 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use crate::{
     domain::{
         text::{self, Rule},
-        webhooks::delivery::queue::DeliveryKind,
+        webhooks::delivery::kind::DeliveryKind,
     },
     error::{Code, Error, Result},
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use serde_json::{Value, json};
 use tidings::{
-    domain::{event_schemas, webhooks::delivery::queue},
+    domain::{event_schemas, webhooks::delivery::kind::DeliveryKind},
     event::Kind,
 };
 
@@ -46,7 +46,7 @@ async fn the_recorded_messages_and_their_catalogue_agree_with_a_run() {
         let addresses = addresses.collect::<Vec<_>>().join(", ");
         parts.event(message, &format!("Published on {addresses}."), &fields.table(message), &example["payload"]);
     }
-    for kind in queue::DeliveryKind::ALL {
+    for kind in DeliveryKind::ALL {
         let (message, example) = (&messages[kind.name()], &recorded["deliveries"][kind.name()]);
         assert_conforms(&example["payload"], &message["payload"], schemas);
         parts.delivery(message, &fields.table(message), example);
@@ -63,7 +63,7 @@ async fn the_asyncapi_document_has_every_kind_of_event_and_delivery_with_an_exam
     let document = server.anonymous().get("/asyncapi.json").await.expect(200);
     let (channels, components) = (document["channels"].as_object().unwrap(), &document["components"]);
     let mut wanted = pushed();
-    wanted.extend(queue::DeliveryKind::ALL.map(queue::DeliveryKind::name));
+    wanted.extend(DeliveryKind::ALL.map(DeliveryKind::name));
     wanted.sort_unstable();
     assert_eq!(components["messages"].as_object().unwrap().keys().collect::<Vec<_>>(), wanted);
     for key in wanted {
@@ -127,7 +127,7 @@ async fn record(server: &Server) -> Value {
     let channel = ada.channel(&organisation, "pilots", &[&grace]).await;
     let personal = grace.personal(&organisation);
     let mut receiver = Receiver::start(&[200]).await;
-    let chosen: Vec<_> = queue::DeliveryKind::CHOSEN.map(queue::DeliveryKind::name).into();
+    let chosen: Vec<_> = DeliveryKind::CHOSEN.map(DeliveryKind::name).into();
     let body = json!({ "webhook_name": "out", "webhook_url": receiver.url, "events": chosen });
     let hook = ada.hook_with(&channel, body).await;
     let other = server.log_in("grace", PASSWORD).await;
@@ -145,7 +145,7 @@ async fn record(server: &Server) -> Value {
     }
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
     let mut sent = BTreeMap::new();
-    while sent.len() < queue::DeliveryKind::ALL.len() {
+    while sent.len() < DeliveryKind::ALL.len() {
         let received = receiver.next().await;
         sent.entry(text(&received.json()["type"])).or_insert(received);
     }
@@ -156,7 +156,7 @@ async fn record(server: &Server) -> Value {
         (key, json!({ "channels": channels, "payload": names.replace(payload) }))
     });
     let events: BTreeMap<_, _> = events.collect();
-    let deliveries = queue::DeliveryKind::ALL.map(|kind| (kind.name(), shown(&mut names, &sent[kind.name()])));
+    let deliveries = DeliveryKind::ALL.map(|kind| (kind.name(), shown(&mut names, &sent[kind.name()])));
     json!({ "events": events, "deliveries": BTreeMap::from(deliveries) })
 }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row};
 use crate::{
     domain::{
         log::cursors::{self, Consumer},
-        webhooks::delivery::queue::DeliveryKind,
+        webhooks::delivery::kind::DeliveryKind,
     },
     error::Result,
     event::Kind,

@@ -15,8 +15,8 @@ use crate::{
         webhooks::{
             delivery::{
                 cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
-                queue::{self, DeliveryKind},
-                schedule,
+                kind::DeliveryKind,
+                queue, schedule,
             },
             departures,
         },

@@ -11,8 +11,9 @@ use crate::{
         access::{self, Caller, HIDDEN_CHANNEL},
         webhooks::{
             delivery::{
+                kind::DeliveryKind,
                 outcome::Outcome,
-                queue::{self, Claimed, DeliveryKind},
+                queue::{self, Claimed},
                 schedule,
             },
             history::{self, Attempt},
