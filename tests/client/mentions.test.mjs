@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { complete, completionAt, folded, isCommandName, isMentioned, rank, resolver } from '../../src/web/client/text/mentions.js'
+import { leastWork } from './lib/work.mjs'
 
 const mentions = [{ id: '1', type: 'user', username: 'Ada' }, { id: 'c', type: 'channel', username: 'channel' }]
 
@@ -58,13 +59,8 @@ test('those who are found first are those whose username begins so, then names, 
 
 test('a key among 10,000 names takes less than 30 ms', () => {
   const people = Array.from({ length: 10_000 }, (_, index) => ({ username: `person-${index}`, name: `Person Number ${index} Müller` }))
-  let best = Infinity
-  for (let round = 0; round < 5; round += 1) {
-    const start = performance.now()
-    rank(people, 'mull', ({ username, name }) => [username, name])
-    best = Math.min(best, performance.now() - start)
-  }
-  assert.ok(best < 30, `${best} ms`)
+  const work = leastWork(() => rank(people, 'mull', ({ username, name }) => [username, name]))
+  assert.ok(work < 30, `${work} ms`)
 })
 
 test('a command is completed at the beginning of a text, and nowhere else', () => {

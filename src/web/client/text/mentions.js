@@ -104,9 +104,11 @@ export function rank(items, query, texts, limit = 8) {
 function quality(texts, wanted) {
   let best = -1
   for (const [index, text] of texts.entries()) {
-    const at = text ? folded(text).indexOf(wanted) : -1
+    if (!text) continue
+    const name = folded(text)
+    const at = name.indexOf(wanted)
     if (at < 0) continue
-    const group = at === 0 ? Math.min(index, 1) : /[\s._-]/.test(folded(/** @type {string} */ (text))[at - 1]) ? 2 : 3
+    const group = at === 0 ? Math.min(index, 1) : /[\s._-]/.test(name[at - 1]) ? 2 : 3
     if (best < 0 || group < best) best = group
   }
   return best
