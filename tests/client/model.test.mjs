@@ -85,7 +85,7 @@ function setAway(tab, isAway, told) {
   tab.isAway = isAway
   told.push(`${tab.person.name} is ${isAway ? 'away' : 'back'}`)
   for (const line of [tab.store.line, tab.listener.line]) line.isDown = isAway
-  if (!isAway) tab.store.wake()
+  if (!isAway) for (const each of [tab.store, tab.listener]) each.wake()
 }
 
 /** Somebody looks elsewhere, or their line breaks. Nobody waits for it. */
@@ -156,7 +156,8 @@ async function kill(server, world, told) {
 async function compare(server, tabs, world, { id, slug }) {
   await world.restoreMembers()
   for (const tab of tabs) setAway(tab, false, [])
-  for (const { store } of tabs) {
+  for (const { store, listener } of tabs) {
+    listener.wake()
     // A first visit that failed leaves nothing to go on with.
     if (!store.me.peek()) await store.open({ slug })
     store.wake()

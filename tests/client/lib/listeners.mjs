@@ -87,6 +87,8 @@ export function listen(server, person) {
       }
       return null
     },
+    /** As a tab's when the network is back: otherwise it waits for as long as it was away. */
+    wake: () => push.wake(),
     heard: () => [...ours.streams.values()].reduce((sum, { heard }) => sum + heard.length, 0),
     close() {
       isOver = true
