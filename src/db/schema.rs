@@ -77,6 +77,7 @@ const HISTORY: History = History {
         (17, include_str!("migrations/0017.sql")),
         (18, include_str!("migrations/0018.sql")),
         (19, include_str!("migrations/0019.sql")),
+        (20, include_str!("migrations/0020.sql")),
     ],
 };
 

@@ -28,7 +28,10 @@ use crate::{
     db::Tx,
     domain::{
         text::WebAddress,
-        webhooks::{self, delivery::kind::DeliveryKind, history, record, subscription::EventKind},
+        webhooks::{
+            self, delivery::kind::DeliveryKind, history, record, subscription::EventKind, trigger_words,
+            trigger_words::TriggerWord,
+        },
     },
     error::Result,
     id::{ChannelId, UserId, WebhookId},
@@ -68,10 +71,17 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewWebhook>,
     ) -> Result<Created<Webhook>> {
-        let Body(NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events }, bytes) = body;
+        let Body(NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words }, bytes) = body;
         let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
         let sender_secret = sender_secret.unwrap_or_default().0;
-        let new = webhooks::New { name: webhook_name.0, event_name, url, sender_secret, events: events.map(texts) };
+        let new = webhooks::New {
+            name: webhook_name.0,
+            event_name,
+            url,
+            sender_secret,
+            events: events.map(texts),
+            trigger_words: trigger_words.map(texts).unwrap_or_default(),
+        };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
         let shown = Webhook { webhook_secret: Some(secret), ..Webhook::new(&app.site, made) };
@@ -145,13 +155,14 @@ impl Api {
         webhook_id: Path<WebhookId>,
         body: Body<EditWebhook>,
     ) -> Result<Success<Webhook>> {
-        let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events }, bytes) = body;
+        let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words }, bytes) = body;
         let edit = webhooks::Edit {
             name: text(webhook_name),
             event_name: text(event_name),
             url: text(webhook_url),
             sender_secret: text(sender_secret),
             events: events.map(texts),
+            trigger_words: trigger_words.map(texts),
         };
         let (channel, id) = (*channel_id, *webhook_id);
         let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
@@ -229,6 +240,8 @@ impl Api {
 
 /// Names of kinds of deliveries.
 type Events = List<Text<EventKind>, 1, { DeliveryKind::CHOSEN.len() }>;
+/// Words with which messages begin.
+type Words = List<Text<TriggerWord>, 0, { trigger_words::MOST }>;
 
 #[derive(Object)]
 struct NewWebhook {
@@ -244,6 +257,8 @@ struct NewWebhook {
     /// What is delivered: `message.created`, `message.updated`, `message.deleted`, `reaction.added` and `reaction.removed`.
     /// `message.created` alone if omitted.
     events: Option<Events>,
+    /// Only messages that begin with one of these words are delivered, new or edited, in any case; all if there are none.
+    trigger_words: Option<Words>,
 }
 
 #[derive(Object)]
@@ -256,6 +271,8 @@ struct EditWebhook {
     sender_secret: Option<Text<webhooks::SenderSecret>>,
     /// What is delivered from now on, in place of what was.
     events: Option<Events>,
+    /// The new words with which delivered messages begin; an empty list delivers all.
+    trigger_words: Option<Words>,
 }
 
 #[derive(Object)]
@@ -294,6 +311,8 @@ struct Webhook {
     webhook_url: String,
     /// The kinds of events that are delivered.
     events: Vec<String>,
+    /// The words with which a new or edited message must begin to be delivered; all messages are if there are none.
+    trigger_words: Vec<String>,
     /// The secret of the feed address.
     webhook_slug: String,
     /// The feed address.
@@ -322,6 +341,7 @@ impl Webhook {
             status: webhook.status.as_str().into(),
             webhook_url: webhook.url,
             events: webhook.events.names().into_iter().map(str::to_owned).collect(),
+            trigger_words: webhook.trigger_words.words().to_vec(),
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
             has_sender_secret: webhook.has_sender_secret,

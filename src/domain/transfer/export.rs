@@ -8,7 +8,10 @@ use serde::Serialize;
 use super::records::{Bot, Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook};
 use crate::{
     db::Columns,
-    domain::{channels::direct_messages, webhooks::subscription::Subscription},
+    domain::{
+        channels::direct_messages,
+        webhooks::{subscription::Subscription, trigger_words::TriggerWords},
+    },
     error::{Error, Result},
     id::{OrganisationId, UserId},
 };
@@ -267,7 +270,8 @@ fn reaction(row: &Row) -> rusqlite::Result<Reaction> {
     Ok(Reaction { emoji: row.get(0)?, person: row.get(1)?, created_at: row.get(2)? })
 }
 
-const WEBHOOKS: &str = "select w.id, w.channel_id, w.owner_id, w.name, w.event_name, w.url, w.events, w.created_at, w.updated_at
+const WEBHOOKS: &str =
+    "select w.id, w.channel_id, w.owner_id, w.name, w.event_name, w.url, w.events, w.trigger_words, w.created_at, w.updated_at
     from webhooks w join channels c on c.id = w.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null and w.deleted_at is null order by w.created_at, w.id";
 
@@ -281,6 +285,7 @@ fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
         event_name: columns.take()?,
         url: columns.take()?,
         events: Some(columns.take::<Subscription>()?.names().into_iter().map(str::to_owned).collect()),
+        trigger_words: columns.take::<TriggerWords>()?.words().to_vec(),
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })

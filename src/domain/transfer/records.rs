@@ -228,6 +228,9 @@ pub struct Webhook {
     /// The kinds that it delivers; new messages alone if they are not named.
     #[serde(default)]
     pub events: Option<Vec<String>>,
+    /// The words with which delivered messages begin.
+    #[serde(default)]
+    pub trigger_words: Vec<String>,
     pub created_at: Time,
     pub updated_at: Time,
 }

@@ -15,6 +15,7 @@ pub mod record;
 pub mod subscription;
 pub mod suspension;
 mod translated;
+pub mod trigger_words;
 
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use crate::{
         webhooks::{
             record::{Status, Webhook},
             subscription::Subscription,
+            trigger_words::TriggerWords,
         },
     },
     error::{Code, Error, Result},
@@ -56,6 +58,8 @@ pub struct New {
     pub sender_secret: String,
     /// The names of the kinds to deliver; none for new messages alone.
     pub events: Option<Vec<String>>,
+    /// The words with which delivered messages begin; none for all messages.
+    pub trigger_words: Vec<String>,
 }
 
 /// Makes a webhook, and returns it with the secret that signs its deliveries, which is never returned again. For managers,
@@ -67,6 +71,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let (url, target) = check_url(tx.site(), &new.url)?;
     let sender_secret = sealed_sender_secret(tx.site(), &new.sender_secret)?;
     let events = new.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::of)?;
+    let trigger_words = TriggerWords::of(&new.trigger_words)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
@@ -76,8 +81,8 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
         "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret,
-           sender_secret, events, from_seq, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)",
+           sender_secret, events, trigger_words, from_seq, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)",
     )?
     .execute((
         id,
@@ -92,6 +97,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         tx.site().keys().seal(&secret),
         sender_secret,
         events,
+        trigger_words,
         log::last_seq(tx)?,
         tx.now(),
     ))?;
@@ -138,6 +144,7 @@ pub struct Edit {
     pub url: Option<String>,
     pub sender_secret: Option<String>,
     pub events: Option<Vec<String>>,
+    pub trigger_words: Option<Vec<String>>,
 }
 
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
@@ -151,8 +158,10 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let address = edit.url.as_deref().map(|url| check_url(tx.site(), url)).transpose()?;
     let sender_secret = edit.sender_secret.as_deref().map(|secret| sealed_sender_secret(tx.site(), secret)).transpose()?;
     let events = edit.events.as_deref().map(Subscription::of).transpose()?;
+    let trigger_words = edit.trigger_words.as_deref().map(TriggerWords::of).transpose()?;
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
-    if name.is_none() && event_name.is_none() && url.is_none() && sender_secret.is_none() && events.is_none() {
+    let is_empty = name.is_none() && event_name.is_none() && url.is_none() && sender_secret.is_none();
+    if is_empty && events.is_none() && trigger_words.is_none() {
         return Ok(webhook);
     }
     let url_by = url.and_then(|url| owners::answers_for(url, caller));
@@ -160,7 +169,8 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
            from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
-           sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events)
+           sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events),
+           trigger_words = coalesce(?12, trigger_words)
          where id = ?1",
     )?
     .execute((
@@ -175,6 +185,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         sender_secret.is_some(),
         sender_secret.flatten(),
         events,
+        trigger_words,
     ))?;
     if url.is_some() {
         // Deliveries under way to the former address are sent again to the new one, whatever the former answers.

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
-        webhooks::subscription::Subscription,
+        webhooks::{subscription::Subscription, trigger_words::TriggerWords},
     },
     error::{Code, Error, Result},
     id::{ChannelId, UserId, WebhookId},
@@ -33,6 +33,7 @@ pub struct Webhook {
     pub has_sender_secret: bool,
     /// What is delivered.
     pub events: Subscription,
+    pub trigger_words: TriggerWords,
     pub status: Status,
     /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
@@ -105,7 +106,7 @@ pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: Webhook
 }
 
 /// Selects webhooks. [`from_row`] takes the columns in this order.
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, status, generation, slug_hash, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, trigger_words, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of(row);
@@ -120,6 +121,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         target: columns.take()?,
         has_sender_secret: columns.take()?,
         events: columns.take()?,
+        trigger_words: columns.take()?,
         status: columns.take()?,
         generation: columns.take()?,
         slug_hash: columns.take()?,

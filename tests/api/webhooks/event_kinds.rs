@@ -164,3 +164,59 @@ async fn kinds_are_listed_and_unknown_ones_refused() {
     let all = scene.ada.put(&changed, json!({ "events": ALL })).await.expect(200);
     assert_eq!(all["data"]["events"], json!(ALL));
 }
+
+/// A webhook of Ada's that delivers what begins with these words.
+async fn triggered(scene: &Scene, words: Value) -> (Receiver, Hook) {
+    let receiver = Receiver::start(&[200]).await;
+    let body = json!({ "webhook_name": "mirror", "webhook_url": receiver.url, "events": ALL, "trigger_words": words });
+    let hook = scene.ada.hook_with(&scene.channel, body).await;
+    (receiver, hook)
+}
+
+#[tokio::test]
+async fn only_messages_that_begin_with_a_trigger_word_are_delivered() {
+    let scene = scene().await;
+    let (mut receiver, hook) = triggered(&scene, json!(["Deploy", "at last"])).await;
+    let post = scene.say("The engine: deploy it").await;
+    scene.ada.reply(&scene.channel, &post, "deployed").await;
+    scene.ada.reply(&scene.channel, &post, "DEPLOY: the engine").await;
+    assert_eq!(receiver.next().await.json()["data"]["content"], "DEPLOY: the engine");
+    // Its new text begins with a word, what else happens to it shows no text.
+    for each in STEPS {
+        step(&scene, &post, each).await;
+        assert_eq!(receiver.next().await.json()["type"], each.1);
+    }
+    scene.ada.put(&hook.path(""), json!({ "trigger_words": [] })).await.expect(200);
+    scene.say("anything").await;
+    assert_eq!(receiver.next().await.json()["data"]["content"], "anything");
+    scene.server.followed().await;
+    assert!(receiver.is_empty());
+}
+
+#[tokio::test]
+async fn trigger_words_are_bounded() {
+    let scene = scene().await;
+    let path = format!("/webhooks/{}", scene.channel);
+    let new = |words: &Value| json!({ "webhook_name": "mirror", "trigger_words": words });
+    let made = scene.ada.post(&path, json!({ "webhook_name": "mirror" })).await.expect(201);
+    assert_eq!(made["data"]["trigger_words"], json!([]));
+    let changed = format!("{path}/{}", text(&made["data"]["id"]));
+    for words in [json!(["ä".repeat(50)]), json!(vec!["!go"; 20]), json!([" two words "])] {
+        let found = scene.ada.post(&path, new(&words)).await.expect(201);
+        let kept = scene.ada.put(&changed, json!({ "trigger_words": words })).await.expect(200);
+        assert_eq!(found["data"]["trigger_words"], kept["data"]["trigger_words"]);
+        assert_eq!(text(&kept["data"]["trigger_words"][0]), text(&words[0]).trim());
+    }
+    for (words, status, code) in [
+        (json!(["ä".repeat(51)]), 422, Code::TooLong),
+        (json!(vec!["!go"; 21]), 422, Code::TooManyItems),
+        (json!([""]), 422, Code::Empty),
+        (json!(["two\nlines"]), 422, Code::InvalidCharacters),
+        (json!("deploy"), 400, Code::InvalidValue),
+    ] {
+        scene.ada.post(&path, new(&words)).await.refused(status, code);
+        scene.ada.put(&changed, json!({ "trigger_words": words })).await.refused(status, code);
+    }
+    let kept = scene.ada.put(&changed, json!({ "webhook_name": "other" })).await.expect(200);
+    assert_eq!(kept["data"]["trigger_words"], json!(["two words"]));
+}

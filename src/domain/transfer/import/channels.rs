@@ -10,7 +10,7 @@ use crate::{
         channels::{Description, Topic, direct_messages, record},
         messages::{thread_marks, thread_members},
         transfer::records::{Channel, ChannelMember, UnreadThread, Webhook},
-        webhooks::{self, subscription::Subscription},
+        webhooks::{self, subscription::Subscription, trigger_words::TriggerWords},
     },
     error::{Error, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -152,6 +152,7 @@ impl Import {
         let name = webhooks::Name::check(&webhook.name, "name").map_err(Error::BadRequest)?;
         let event_name = webhooks::EventName::check(&webhook.event_name, "event_name").map_err(Error::BadRequest)?;
         let events = webhook.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::of)?;
+        let trigger_words = TriggerWords::of(&webhook.trigger_words)?;
         let (url, target) = match webhooks::check_url(tx.site(), &webhook.url) {
             Ok(checked) => checked,
             Err(err) => {
@@ -162,8 +163,8 @@ impl Import {
         let keys = tx.site().keys();
         tx.prepare_cached(
             "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, status, events,
-               from_seq, created_at, updated_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'inactive', ?11, ?12, ?13, ?14)",
+               trigger_words, from_seq, created_at, updated_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'inactive', ?11, ?12, ?13, ?14, ?15)",
         )?
         .execute(rusqlite::params![
             webhook.id,
@@ -177,6 +178,7 @@ impl Import {
             secret::sha256(keys.webhook_slug(webhook.id, 1, None)),
             keys.seal(&secret::signing_secret()),
             events,
+            trigger_words,
             log::last_seq(tx)?,
             webhook.created_at,
             webhook.updated_at

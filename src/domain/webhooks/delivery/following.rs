@@ -19,6 +19,7 @@ use crate::{
                 queue, schedule,
             },
             departures,
+            trigger_words::TriggerWords,
         },
     },
     error::{Code, Error, Result},
@@ -138,25 +139,29 @@ struct Event {
     kind: DeliveryKind,
     at: Time,
     payload: String,
+    /// The text of a new or edited message; events that show none are not chosen by their words.
+    text: Option<String>,
 }
 
 /// Queues the event of a row for each delivering webhook of its channel that has chosen such events; a paused one holds it.
 /// Returns how many deliveries there are.
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     let Some(event) = event(tx, row)? else { return Ok(0) };
-    let select =
-        format!("select w.id from webhooks w, (select ?1 as channel_id, ?2 as seq) e where w.events & ?3 <> 0 and {RECEIVES}");
-    let webhooks: Vec<WebhookId> = tx
+    let select = format!(
+        "select w.id, w.trigger_words from webhooks w, (select ?1 as channel_id, ?2 as seq) e where w.events & ?3 <> 0 and {RECEIVES}"
+    );
+    let mut webhooks: Vec<(WebhookId, TriggerWords)> = tx
         .prepare_cached(&select)?
-        .query_map((row.channel, row.seq, event.kind.bit()), |row| row.get(0))?
+        .query_map((row.channel, row.seq, event.kind.bit()), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
+    webhooks.retain(|(_, words)| event.text.as_deref().is_none_or(|text| words.take(text)));
     if webhooks.is_empty() {
         return Ok(0);
     }
     tx.prepare_cached("insert into webhook_events (payload, message_n) values (?1, ?2)")?
         .execute((event.payload, row.message))?;
     let n = tx.last_insert_rowid();
-    for webhook in &webhooks {
+    for (webhook, _) in &webhooks {
         let sql = "insert into deliveries (id, webhook_id, event_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)";
         tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, n, event.at))?;
         schedule::changed(tx, *webhook);
@@ -171,18 +176,18 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
     if row.kind == Kind::Message {
         let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(None) };
         let (kind, at) = (DeliveryKind::MessageCreated, message.created_at);
-        return Ok(Some(Event { kind, at, payload: queue::payload(kind, at, &message)? }));
+        return Ok(Some(Event { kind, at, payload: queue::payload(kind, at, &message)?, text: Some(message.content) }));
     }
     // What happens to a reply is told to its channel and to its thread.
     if row.channel.is_none_or(|channel| Stream::Channel(channel).to_string() != row.stream) {
         return Ok(None);
     }
-    let (data, action, is_fed): (Option<String>, Option<String>, bool) = tx
+    let (data, text, action, is_fed): (Option<String>, Option<String>, Option<String>, bool) = tx
         .prepare_cached(
-            "select body -> '$.data', body ->> '$.data.action', exists (select 1 from messages where n = ?2 and type = ?3)
+            "select body -> '$.data', body ->> '$.data.content', body ->> '$.data.action', exists (select 1 from messages where n = ?2 and type = ?3)
              from events where seq = ?1",
         )?
-        .query_row((row.seq, n, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        .query_row((row.seq, n, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let kind = match row.kind {
         Kind::Reaction if action.as_deref() == Some("removed") => DeliveryKind::ReactionRemoved,
         Kind::Reaction => DeliveryKind::ReactionAdded,
@@ -194,5 +199,6 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
     }
     let Some(data) = data else { return Ok(None) };
     let data = RawValue::from_string(data).map_err(Error::internal)?;
-    Ok(Some(Event { kind, at: row.created_at, payload: queue::payload(kind, row.created_at, data)? }))
+    let text = text.filter(|_| kind == DeliveryKind::MessageUpdated);
+    Ok(Some(Event { kind, at: row.created_at, payload: queue::payload(kind, row.created_at, data)?, text }))
 }

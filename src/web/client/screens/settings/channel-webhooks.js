@@ -64,10 +64,13 @@ const EVENTS = [
 export const webhookValues = values => ({
   .../** @type {{ webhook_name: string, webhook_url: string, event_name: string }} */ (Object.fromEntries(values)),
   events: /** @type {Events} */ (values.getAll('events')),
+  trigger_words: String(values.get('trigger_words')).split('\n').map(word => word.trim()).filter(word => word !== ''),
 })
 
 /** @param {Partial<Webhook>} [webhook] */
-export const webhookFields = ({ webhook_name: name = '', webhook_url: url = '', event_name: event = '', events = ['message.created'] } = {}) => [
+export const webhookFields = ({
+  webhook_name: name = '', webhook_url: url = '', event_name: event = '', events = ['message.created'], trigger_words: words = [],
+} = {}) => [
   field(t('settings.webhookName'),
     h('input', { name: 'webhook_name', value: name, required: true, maxlength: 80, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookNameHint')),
@@ -81,6 +84,9 @@ export const webhookFields = ({ webhook_name: name = '', webhook_url: url = '', 
     EVENTS.map(({ kind, title }) => h('label', { class: 'settings-choice' },
       h('input', { type: 'checkbox', name: 'events', value: kind, checked: events.includes(kind) }),
       h('span', null, title())))),
+  field(t('settings.webhookWords'),
+    h('textarea', { name: 'trigger_words', value: words.join('\n'), rows: 2, maxlength: 1100, dir: 'auto', autocomplete: 'off' }),
+    t('settings.webhookWordsHint')),
   field(t('settings.webhookEvent'),
     h('input', { name: 'event_name', value: event, maxlength: 255, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookEventHint')),
