@@ -257,7 +257,8 @@ struct NewWebhook {
     /// What is delivered: `message.created`, `message.updated`, `message.deleted`, `reaction.added` and `reaction.removed`.
     /// `message.created` alone if omitted.
     events: Option<Events>,
-    /// Only messages that begin with one of these words are delivered, new or edited, in any case; all if there are none.
+    /// Only new and edited messages that begin with one of these words are delivered, in small or capital letters; all of them
+    /// if there are no words. Deletions and reactions are delivered in either case.
     trigger_words: Option<Words>,
 }
 

@@ -160,8 +160,8 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let events = edit.events.as_deref().map(Subscription::of).transpose()?;
     let trigger_words = edit.trigger_words.as_deref().map(TriggerWords::of).transpose()?;
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
-    let is_empty = name.is_none() && event_name.is_none() && url.is_none() && sender_secret.is_none();
-    if is_empty && events.is_none() && trigger_words.is_none() {
+    let texts = [name.is_some(), event_name.is_some(), url.is_some(), sender_secret.is_some()];
+    if !texts.contains(&true) && events.is_none() && trigger_words.is_none() {
         return Ok(webhook);
     }
     let url_by = url.and_then(|url| owners::answers_for(url, caller));

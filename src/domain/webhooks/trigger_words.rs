@@ -9,8 +9,13 @@ use crate::{
 
 text::rules! {
     /// A word with which messages begin; it may have spaces and signs.
-    pub TriggerWord: Rule::name(50);
+    pub TriggerWord: Rule::name(LONGEST);
 }
+
+/// Characters of a word, at most.
+const LONGEST: usize = 50;
+/// Characters of a text that are compared: folding makes up to three of one, and one more tells where the word ends.
+const HEAD: usize = 3 * LONGEST + 1;
 
 /// Trigger words of a webhook, at most.
 pub const MOST: usize = 20;
@@ -35,17 +40,22 @@ impl TriggerWords {
         &self.0
     }
 
-    /// Whether a message of this text is delivered: it begins with one of the words, in any case, and the word ends there.
+    /// Whether a message of this text is delivered: it begins with one of the words, in small or capital letters, and the word
+    /// ends there.
     pub fn take(&self, text: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|word| begins(text.trim_start(), word))
+        if self.0.is_empty() {
+            return true;
+        }
+        let head: String = text.trim_start().chars().take(HEAD).collect();
+        let head = text::folded(&head);
+        self.0.iter().any(|word| begins(&head, word))
     }
 }
 
+/// Whether a folded text begins with a word.
 fn begins(text: &str, word: &str) -> bool {
-    let mut text = text.chars().flat_map(char::to_lowercase);
-    let is_there = word.chars().flat_map(char::to_lowercase).all(|sign| text.next() == Some(sign));
-    let goes_on = word.ends_with(char::is_alphanumeric) && text.next().is_some_and(char::is_alphanumeric);
-    is_there && !goes_on
+    let goes_on = |rest: &str| word.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
+    text.strip_prefix(&*text::folded(word)).is_some_and(|rest| !goes_on(rest))
 }
 
 impl ToSql for TriggerWords {
@@ -70,14 +80,16 @@ mod tests {
 
     #[test]
     fn a_message_begins_with_a_word_that_ends_there() {
-        let words = TriggerWords::of(&["Deploy".into(), "big news".into(), "!b:".into(), "ÜBER".into()]).unwrap();
-        for text in ["deploy", "DEPLOY now", " \n deploy: now", "deploy/now", "Big News, people", "!b:x", "über uns", "deploy 🎉"]
+        let words =
+            TriggerWords::of(&["Deploy".into(), "big news".into(), "!b:".into(), "STRASSE".into(), "ΐ".repeat(50)]).unwrap();
+        for text in ["deploy", "DEPLOY now", " \n deploy: now", "deploy/now", "Big News, people", "!b:x", "straße 1", "deploy 🎉"]
         {
             assert!(words.take(text), "{text}");
         }
-        for text in ["", "deployed", "please deploy", "big", "bignews", "!b", "uber", "übermut", "deploy2"] {
+        for text in ["", "deployed", "please deploy", "big", "bignews", "!b", "strasbourg", "straßen", "deploy2"] {
             assert!(!words.take(text), "{text}");
         }
+        assert!(words.take(&format!("{} and on", "ΐ".repeat(50))) && !words.take(&"ΐ".repeat(51)));
         assert!(TriggerWords::default().take("anything"));
     }
 }

@@ -165,18 +165,11 @@ async fn kinds_are_listed_and_unknown_ones_refused() {
     assert_eq!(all["data"]["events"], json!(ALL));
 }
 
-/// A webhook of Ada's that delivers what begins with these words.
-async fn triggered(scene: &Scene, words: Value) -> (Receiver, Hook) {
-    let receiver = Receiver::start(&[200]).await;
-    let body = json!({ "webhook_name": "mirror", "webhook_url": receiver.url, "events": ALL, "trigger_words": words });
-    let hook = scene.ada.hook_with(&scene.channel, body).await;
-    (receiver, hook)
-}
-
 #[tokio::test]
 async fn only_messages_that_begin_with_a_trigger_word_are_delivered() {
     let scene = scene().await;
-    let (mut receiver, hook) = triggered(&scene, json!(["Deploy", "at last"])).await;
+    let (mut receiver, hook) = choosing(&scene, &ALL).await;
+    scene.ada.put(&hook.path(""), json!({ "trigger_words": ["Deploy", "at last"] })).await.expect(200);
     let post = scene.say("The engine: deploy it").await;
     scene.ada.reply(&scene.channel, &post, "deployed").await;
     scene.ada.reply(&scene.channel, &post, "DEPLOY: the engine").await;

@@ -87,7 +87,7 @@ export function listen(server, person) {
       }
       return null
     },
-    /** As a tab's when the network is back: otherwise it waits for as long as it was away. */
+    /** Connects at once, as a tab does when the network is back. By then its backoff may be 20 s. */
     wake: () => push.wake(),
     heard: () => [...ours.streams.values()].reduce((sum, { heard }) => sum + heard.length, 0),
     close() {

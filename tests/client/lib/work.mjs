@@ -1,8 +1,8 @@
 // The work that something costs, whatever else the machine does.
 
 /**
- * The least milliseconds of CPU that `act` takes in some rounds: what other processes take is not in them, and a round that is
- * under `enough` ends the rounds. An elapsed time would tell how busy the machine is.
+ * The CPU time that `act` takes, in milliseconds: the least of some rounds, which end with the first at or under `enough`. The elapsed
+ * time would depend on what else runs.
  */
 export function leastWork(act, { rounds = 20, enough = 0 } = {}) {
   let least = Infinity

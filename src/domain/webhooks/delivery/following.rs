@@ -139,7 +139,7 @@ struct Event {
     kind: DeliveryKind,
     at: Time,
     payload: String,
-    /// The text of a new or edited message; events that show none are not chosen by their words.
+    /// The text of a new or edited message, which trigger words are compared with.
     text: Option<String>,
 }
 
@@ -148,7 +148,8 @@ struct Event {
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     let Some(event) = event(tx, row)? else { return Ok(0) };
     let select = format!(
-        "select w.id, w.trigger_words from webhooks w, (select ?1 as channel_id, ?2 as seq) e where w.events & ?3 <> 0 and {RECEIVES}"
+        "select w.id, w.trigger_words from webhooks w, (select ?1 as channel_id, ?2 as seq) e
+         where w.events & ?3 <> 0 and {RECEIVES}"
     );
     let mut webhooks: Vec<(WebhookId, TriggerWords)> = tx
         .prepare_cached(&select)?
@@ -184,7 +185,8 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
     }
     let (data, text, action, is_fed): (Option<String>, Option<String>, Option<String>, bool) = tx
         .prepare_cached(
-            "select body -> '$.data', body ->> '$.data.content', body ->> '$.data.action', exists (select 1 from messages where n = ?2 and type = ?3)
+            "select body -> '$.data', body ->> '$.data.content', body ->> '$.data.action',
+               exists (select 1 from messages where n = ?2 and type = ?3)
              from events where seq = ?1",
         )?
         .query_row((row.seq, n, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;

@@ -25,7 +25,7 @@ const MOST_MARKS = 10_000
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/
 const QUOTE = /^ {0,3}> ?/
 const HEADING = /^ {0,3}(#{1,6}) (?=.*\S)/
-/** Looks for another sign first: a long line of marks with one at its end is given up again for each mark otherwise. */
+/** Refuses a line with any other sign first: with one at its end, a long line of marks is matched again for each mark otherwise. */
 const RULE = /^(?!.*[^-*_ ]) {0,3}([-*_])(?: *\1){2,} *$/
 const ITEM = /^( *)([-*+•]|\d{1,9}[.)]) +(?=\S)/
 /** A line of a paragraph that begins with a number seldom begins a list: "1984 was", "2. May". */

@@ -251,7 +251,7 @@ export default {
   webhookReacted: 'Neue Reaktionen',
   webhookUnreacted: 'Entfernte Reaktionen',
   webhookWords: 'Nur Nachrichten, die beginnen mit',
-  webhookWordsHint: 'Wörter wie „deploy“, eines in jeder Zeile. Leer für alle Nachrichten. Reaktionen und Löschungen werden nicht nach Wörtern gewählt.',
+  webhookWordsHint: 'Wörter wie „deploy“, eines pro Zeile. Leer für alle Nachrichten. Reaktionen und Löschungen werden nicht nach Wörtern gewählt.',
   webhookSecret: 'Geheimnis',
   webhookSecretText: 'Damit sind Zustellungen signiert, sodass der Empfänger weiß, woher sie kommen. Gezeigt wurde es einmal, beim Anlegen.',
   webhookSecretNew: 'Das neue Geheimnis',

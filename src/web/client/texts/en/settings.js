@@ -251,7 +251,7 @@ export default {
   webhookReacted: 'Added reactions',
   webhookUnreacted: 'Removed reactions',
   webhookWords: 'Only messages that begin with',
-  webhookWordsHint: 'Words such as “deploy”, one in each line. Empty for all messages. Reactions and deletions are not chosen by words.',
+  webhookWordsHint: 'Words such as “deploy”, one per line. Empty for all messages. Reactions and deletions are not chosen by words.',
   webhookSecret: 'Secret',
   webhookSecretText: 'It signs deliveries, so that the receiver knows where they come from. It was shown once, when the webhook was created.',
   webhookSecretNew: 'The new secret',

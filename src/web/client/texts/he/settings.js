@@ -251,7 +251,7 @@ export default {
   webhookReacted: 'תגובות שנוספו',
   webhookUnreacted: 'תגובות שהוסרו',
   webhookWords: 'רק הודעות שמתחילות ב־',
-  webhookWordsHint: 'מילים כמו ”deploy“, אחת בכל שורה. ריק: כל ההודעות. תגובות אימוג׳י ומחיקות אינן נבחרות לפי מילים.',
+  webhookWordsHint: 'מילים כמו ״deploy״, אחת בכל שורה. ריק: כל ההודעות. תגובות אימוג׳י ומחיקות אינן נבחרות לפי מילים.',
   webhookSecret: 'סוד',
   webhookSecretText: 'המסירות נחתמות בעזרתו, כדי שהנמען ידע מהיכן הן באות. הוא הוצג פעם אחת, כשה־webhook נוצר.',
   webhookSecretNew: 'הסוד החדש',
