@@ -41,12 +41,24 @@ async function scene(t, kind, browser, ...flags) {
     await run({ page, another, open, look: (name, tab = page) => look({ page: tab }, kind, name) })
     // The identity provider's own page asks for a font.
     assert.deepEqual(problems.filter(problem => !problem.includes('fonts.googleapis')), [])
-    await page.evaluate(() => localStorage.clear())
-    await page.close()
     await context.deleteCookie(...await context.cookies())
+    await open('/sign-in')
+    await forget(page)
+    await page.close()
   })
   return { server, mails, step }
 }
+
+/** Who used the browser last is forgotten, too: their talk would be shown to the next person until the server says that nobody is signed in. */
+const forget = page => page.evaluate(async () => {
+  localStorage.clear()
+  const done = request => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: reject }))
+  for (const { name } of await indexedDB.databases()) {
+    const database = await done(indexedDB.open(name))
+    for (const store of database.objectStoreNames) await done(database.transaction(store, 'readwrite').objectStore(store).clear())
+    database.close()
+  }
+})
 
 /** The last of so many mails to an address: its link, and the code if there is one. */
 async function mailed(mails, email, count = 1) {
