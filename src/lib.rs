@@ -60,8 +60,8 @@
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/account_erasure: accounts, channels, deferred_work, organisations
 //! domain/audit: messages
-//! domain/commands: access, log, messages, page, rights, text, webhooks
-//! domain/webhooks: access, byte_budget, log, messages, mail_queue, page, rights, text
+//! domain/commands: access, log, messages, page, rights, targets, text, webhooks
+//! domain/webhooks: access, byte_budget, log, messages, mail_queue, page, rights, targets, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/start: access, accounts, channels, organisations, page
@@ -70,6 +70,7 @@
 //! domain/messages: access, accounts, byte_budget, channels, deferred_work, log, page, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
 //! domain/accounts: access, deferred_work, log, mail_queue, page, scopes, text
+//! domain/targets: text
 //! domain/text: -
 //! domain/page: -
 //! domain/mail_queue: -

@@ -24,6 +24,7 @@ pub mod rights;
 pub mod scopes;
 pub mod start;
 pub mod streams;
+mod targets;
 pub mod text;
 pub mod transfer;
 pub mod webhooks;

@@ -13,8 +13,8 @@ use crate::{
         access::{self, Caller, OUTSIDER},
         page::Page,
         rights::Rights,
+        targets,
         text::{self, Rule},
-        webhooks,
     },
     error::{Code, Error, OrConflict, Result},
     id::{CommandId, OrganisationId, UserId},
@@ -193,7 +193,7 @@ fn taken(name: &str) -> Error {
 
 /// Checks the address of a command's program as that of a webhook, and returns it with its host and port.
 fn check_url<'a>(tx: &Tx, url: &'a str) -> Result<(&'a str, String)> {
-    webhooks::check_target(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
+    targets::check(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
 }
 
 fn check_form(form: Option<&str>) -> Result<Option<Form>> {

@@ -1,7 +1,7 @@
 //! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`feeds`]); out, messages
 //! are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of `manage:webhooks`
 //! manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while the member who
-//! answers for its address has access, too ([`owners`]). Uses access, byte_budget, log, mail_queue, messages, page, rights and text.
+//! answers for its address has access, too ([`owners`]). Uses access, byte_budget, log, mail_queue, messages, page, rights, targets and text.
 
 pub mod administration;
 pub mod delivery;
@@ -23,6 +23,7 @@ use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
+        targets,
         text::{self, Rule},
         webhooks::{
             record::{Status, Webhook},
@@ -32,7 +33,7 @@ use crate::{
     },
     error::{Code, Error, Result},
     id::{ChannelId, WebhookId},
-    outgoing, secret,
+    secret,
     site::Site,
     time::Time,
 };
@@ -119,22 +120,9 @@ fn sealed_sender_secret(site: &Site, secret: &str) -> Result<Option<Vec<u8>>> {
     Ok(Some(secret).filter(|secret| !secret.is_empty()).map(|secret| site.keys().seal(secret)))
 }
 
-/// Checks a webhook's address: empty, or one that [`check_target`] takes.
+/// Checks a webhook's address: empty, or one that [`targets::check`] takes.
 pub(in crate::domain) fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
-    if text.is_empty() { Ok(Default::default()) } else { check_target(site, text, "webhook_url") }
-}
-
-/// Checks an address to which this server sends requests: http or https and not on this server, because what it sends would come back
-/// to it. Returns the address, and its host with the port. 422 for any other.
-pub(in crate::domain) fn check_target<'a>(site: &Site, text: &'a str, field: &str) -> Result<(&'a str, String)> {
-    let url = text::web_address(text, field).map_err(Error::Invalid)?;
-    if site.is_own(&url) {
-        return Err(Error::Invalid(Code::InvalidUrl.says(format!("{field} must not lead to this server itself")).at(field)));
-    }
-    outgoing::check(&url, &site.private_webhooks)
-        .map_err(|err| Error::Invalid(Code::UrlNotAllowed.says(format!("{field}: {err}")).at(field)))?;
-    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    Ok((text, format!("{host}:{}", url.port_or_known_default().unwrap_or_default())))
+    if text.is_empty() { Ok(Default::default()) } else { targets::check(site, text, "webhook_url") }
 }
 
 /// Changes to a webhook. An absent field stays as it is; an empty text clears its field, except the name.
