@@ -196,7 +196,11 @@ create table bots (
     user_id         blob primary key references users (id),
     organisation_id blob not null references organisations (id),
     owner_id        blob not null references users (id),      -- who makes its tokens
-    description     text not null default ''
+    description     text not null default '',
+    url             text not null default '',                 -- where clicks on the actions of its messages go; '' = nowhere
+    url_by          blob references users (id),               -- who has set it: it works while they may manage bots
+    target          text not null default '',                 -- host and port of url
+    secret          blob                                      -- encrypted under the server's key; signs the clicks
 ) strict, without rowid;
 create index bots_by_organisation on bots (organisation_id);
 create index bots_by_owner on bots (owner_id);
@@ -336,7 +340,8 @@ create table messages (
     created_at    integer not null,
     updated_at    integer not null,
     edited_at     integer,
-    deleted_at    integer
+    deleted_at    integer,
+    actions       text                                        -- JSON: the program that posted it, and what can be clicked; null = nothing
 ) strict;
 create index messages_top on messages (channel_id, n, deleted_at) where root is null; -- to count without looking at texts
 create index messages_active on messages (channel_id, active_n) where root is null and reply_count > 0; -- others: active_n = n
@@ -523,19 +528,22 @@ create table commands (
 ) strict, without rowid;
 create unique index commands_by_name on commands (organisation_id, name);
 
--- Calls that their programs may still answer.
-create table command_calls (
+-- Calls that their programs may still answer: of commands, and of the actions of messages.
+create table calls (
     token_hash blob primary key,                              -- SHA-256 of the secret in the address for answers
-    command_id blob not null references commands (id) on delete cascade,
+    program    text not null,                                 -- JSON: {"command": id}, or of an action {"webhook": id}, {"bot": id}, too
     channel_id blob not null references channels (id) on delete cascade,
     user_id    blob not null references users (id),           -- who has called
     thread_id  blob,                                          -- the post in whose thread; null in the channel itself
+    message_id blob,                                          -- the message whose action was clicked; null for a command
+    action_id  blob,
+    click_id   blob unique,                                   -- what the client has called the click, so that a repeat calls nothing
+    reply      text,                                          -- JSON: what the click was answered; null until then
     answers    integer not null default 0,
     expires_at integer not null
 ) strict, without rowid;
-create index command_calls_by_command on command_calls (command_id);
-create index command_calls_by_channel on command_calls (channel_id);
-create index command_calls_by_end on command_calls (expires_at);
+create index calls_by_channel on calls (channel_id);
+create index calls_by_end on calls (expires_at);
 
 -- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.
 create table webhook_events (

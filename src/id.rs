@@ -61,6 +61,8 @@ id!(
     RoleUuid,
     WebhookId,
     CommandId,
+    /// What can be clicked in a message.
+    ActionId,
     /// A record of a webhook's history.
     AttemptId,
     /// An event that a webhook takes in or gives out: `callback_id`.

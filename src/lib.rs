@@ -66,7 +66,7 @@
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/start: access, accounts, channels, organisations, page
 //! domain/channel_summaries: channels, messages
-//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, rights, text
+//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, rights, targets, text
 //! domain/messages: access, accounts, byte_budget, channels, deferred_work, log, page, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
 //! domain/accounts: access, deferred_work, log, mail_queue, page, scopes, text

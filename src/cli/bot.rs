@@ -55,8 +55,8 @@ pub enum Command {
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::Create { organisation: Organisation { organisation }, name, username, description, role, owner } => {
-            let new = New { name, username, description, avatar_url: String::new(), role };
-            let made = folder::change(folder, |tx| {
+            let new = New { name, username, description, avatar_url: String::new(), url: String::new(), role };
+            let (made, _) = folder::change(folder, |tx| {
                 let id = administration::find(tx, &organisation)?;
                 let caller = match &owner {
                     Some(email) => administration::member(tx, id, email)?,

@@ -107,7 +107,7 @@ impl Scene {
         };
         let channel = *self.channels.get(line.channel).ok_or_else(|| Error::internal(format!("demo.txt: {}", line.channel)))?;
         let thread = if line.is_reply { self.last.get(line.channel).copied() } else { None };
-        let new = posting::New { content: line.text.to_owned(), thread, id: None };
+        let new = posting::New { content: line.text.to_owned(), thread, ..posting::New::default() };
         let message = posting::create(tx, caller(line.author)?, channel, new)?.id;
         for name in &line.given_by {
             reactions::add(tx, caller(name)?, channel, message, line.emoji)?;

@@ -78,6 +78,7 @@ const HISTORY: History = History {
         (18, include_str!("migrations/0018.sql")),
         (19, include_str!("migrations/0019.sql")),
         (20, include_str!("migrations/0020.sql")),
+        (21, include_str!("migrations/0021.sql")),
     ],
 };
 

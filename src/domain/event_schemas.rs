@@ -11,7 +11,7 @@ use crate::{
             stars::StarChange,
             updates::{ChannelIds, ChannelUpdate},
         },
-        commands::calling::CommandAnswer,
+        commands::answers::CommandAnswer,
         log::{
             envelope::{self, Ids, Nothing, OrganisationIds},
             revocations::SessionUpdate,

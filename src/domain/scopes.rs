@@ -123,6 +123,7 @@ const POST: &[&str] = &[
     "PUT /channels/{channel_id}/messages/{message_id}/pin",
     "DELETE /channels/{channel_id}/messages/{message_id}/pin",
     "POST /channels/{channel_id}/commands",
+    "POST /channels/{channel_id}/messages/{message_id}/actions/{action_id}",
     "POST /threads/{id}",
     "PUT /threads/{thread_id}/channels/{channel_id}",
     "DELETE /threads/{thread_id}/channels/{channel_id}",

@@ -163,6 +163,8 @@ codes! {
     TokenNotFound = "token_not_found", 404;
     /// There is no such command. Load the list again.
     CommandNotFound = "command_not_found", 404;
+    /// The message has no such action, or has it no more. Load the message again.
+    ActionNotFound = "action_not_found", 404;
     /// There was no such call of a command, or it can't be answered any more. Don't send the answer again.
     CallNotFound = "call_not_found", 404;
     /// There is no such bot in the organisation, or it was removed. Load the list again.
@@ -235,6 +237,8 @@ codes! {
     WebhookOwnerBarred = "webhook_owner_barred", 403;
     /// Whoever answers for the command may not manage commands any more. Ask somebody who may to change it, and so take it over.
     CommandOwnerBarred = "command_owner_barred", 403;
+    /// The program has no address for clicks, or may not answer them any more. Give the bot or the webhook an address.
+    ProgramUnavailable = "program_unavailable", 403 | 422;
 
     ["The state of things"]
 
@@ -260,8 +264,10 @@ codes! {
     UserNotAMember = "user_not_a_member", 422;
     /// The member is deactivated. Activate them first.
     MemberDeactivated = "member_deactivated", 422;
-    /// The program of the command did not answer as it should; `message` says how. Try again later.
+    /// The program of the command or the action did not answer as it should; `message` says how. Try again later.
     CommandFailed = "command_failed", 422;
+    /// The program has not answered the same click yet. Wait for its answer.
+    ClickUnderWay = "click_under_way", 422;
     /// The member is a bot, which can't own an organisation. Choose a person.
     MemberIsBot = "member_is_bot", 422;
     /// There are `limit` of these already, which is the most. Ask the person to remove one first.

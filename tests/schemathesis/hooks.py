@@ -27,7 +27,7 @@ REFUSED_BY_STATE = {
     r"at most \d+ (channels|roles|webhooks|direct|different|pinned|organisations|tokens|bots|commands)": "a quota is used up",
     r"more than \d+ events": "the span of time has too many events",
     r"the organisation has a command": "the name is taken",
-    r"The command's program failed": "nobody answers at the command's address",
+    r"The program failed": "nobody answers at the command's address",
     r"has no webhook_url": "the webhook delivers nothing",
     r"url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
     r"is no right|in \"PermissionList\"|name all rights like": "the keys of a map, which the document can only describe",

@@ -38,7 +38,10 @@ def world(name, others):
     body = {"organisation_id": organisation, "name": "engines", "userIds": others}
     channel = call("POST", "/channels", body)["data"]["id"]
     message = call("POST", f"/channels/{channel}/messages", {"content": "The engine has arrived"})["data"]["id"]
-    webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds"})["data"]
+    webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds", "webhook_url": "https://ci.example/"})["data"]
+    question = {"message": "Start it?", "actions": [{"label": "Start"}]}
+    call("POST", f"/webhooks/feed/{webhook['webhook_slug']}", question)
+    asked = call("GET", f"/channels/{channel}/messages?limit=1")["messages"][0]
     invited = {"org_id": organisation, "emails": [f"{organisation}@example.org"]}
     invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
     link = call("POST", f"/organisations/{organisation}/join-links", {})["data"]["id"]
@@ -50,7 +53,7 @@ def world(name, others):
     return {
         "bot": bot, "command": command, "answer": "unknown", "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
-        "join_link": link,
+        "join_link": link, "asked": asked["id"], "action": asked["actions"][0]["id"],
     }
 
 
@@ -68,11 +71,13 @@ def kind(method, template, at):
         return "self"
     if segment == "{webhook_id}" or before == "history":
         return "webhook"
+    if before == "messages" and "actions" in template:
+        return "asked"
     if before == "threads":
         return "message" if segment == "{thread_id}" or (method != "POST" and segment == "{id}") else "channel"
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
-        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "answers": "answer", "feed": "slug", "tokens": "token",
+        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "answers": "answer", "actions": "action", "feed": "slug", "tokens": "token",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 

@@ -1,36 +1,30 @@
-//! Calls of commands, and the answers of their programs.
+//! Calls of commands, clicks on the actions of messages, and the later answers of programs.
 
 use poem::web::Data;
-use poem_openapi::{
-    Object, OpenApi,
-    param::Path,
-    payload::{Json, Payload},
-};
-use serde::Serialize;
-use serde_json::Value;
+use poem_openapi::{Object, OpenApi, param::Path};
 
+use super::answers::{CalledCommand, carry_out};
 use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, json, text},
+            body::{Body, Text, text},
             envelope::{Done, Success, done, ok},
-            types::Nullable,
         },
+        messages::actions::{self, Actions},
         tags::Tag,
     },
-    db::Tx,
     domain::{
         commands::{
-            Form,
-            calling::{self, Answer, AnswerToken, Call, Shown},
+            answers::{self, Answer, AnswerToken},
+            calling::{self, Call},
+            clicking::{self, Click, Clicking},
         },
         webhooks::feeds,
     },
-    error::{Code, Error, Result},
-    formats::{Dialect, Post, slack},
-    id::{ChannelId, MessageId},
-    state::{App, delivery::sending},
+    error::Result,
+    id::{ActionId, CallbackId, ChannelId, MessageId},
+    state::App,
 };
 
 pub struct Api;
@@ -55,49 +49,62 @@ impl Api {
         let call = Call { command: command.0, text: text(given).unwrap_or_default(), thread: thread_id };
         let (caller, channel) = (caller.0, *channel_id);
         let prepared = app.db.write_sized(bytes, move |tx| calling::prepare(tx, caller, channel, &call)).await?;
-        let reply = sending::call(&app, &prepared).await?;
-        let shown = match answer_of(reply.content_type.as_deref(), &reply.body, prepared.form)? {
-            None => Shown::ToCaller(String::new()),
-            Some(answer) => {
-                let bytes = reply.body.len();
-                app.db.write_sized(bytes, move |tx: &mut Tx| calling::answer(tx, &prepared, &answer)).await?
+        Ok(ok("Command called successfully", carry_out(&app, prepared).await?.into()))
+    }
+
+    /// Click on an action of a message
+    ///
+    /// Sends the click to the program that has posted the message, which has three seconds to answer. It may replace the message, post in
+    /// the channel or in the thread, or answer the caller alone: that is in `text`. Up to five later answers for the caller alone
+    /// arrive as the event `command_answer`. Needs the right to post. With an `id` that the client made, a repeated request answers what
+    /// the first one did, and calls nothing. 422 (`command_failed`) if the program does not answer as it should.
+    #[oai(
+        path = "/channels/:channel_id/messages/:message_id/actions/:action_id",
+        method = "post",
+        operation_id = "clickAction",
+        tag = "Tag::Messages"
+    )]
+    async fn click(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+        action_id: Path<ActionId>,
+        body: Body<NewClick>,
+    ) -> Result<Success<CalledCommand>> {
+        let click = Click { channel: *channel_id, message: *message_id, action: *action_id, id: body.0.id };
+        let reply = match app.db.write(move |tx| clicking::prepare(tx, caller.0, click)).await? {
+            Clicking::Answered(reply) => reply,
+            Clicking::Anew(call) => {
+                let id = call.id;
+                match carry_out(&app, call).await {
+                    Ok(reply) => reply,
+                    Err(err) => {
+                        app.db.write(move |tx| clicking::failed(tx, id)).await?;
+                        return Err(err);
+                    }
+                }
             }
         };
-        let answered = match shown {
-            Shown::ToCaller(text) => CalledCommand { text, message_id: Nullable(None) },
-            Shown::Posted(id) => CalledCommand { text: String::new(), message_id: Nullable(Some(id)) },
-        };
-        Ok(ok("Command called successfully", answered))
+        Ok(ok("Action clicked successfully", reply.into()))
     }
 
     /// Answer a call of a command
     ///
     /// For the command's program: the address is the `response_url` of a call, and the secret. Up to five answers within 30 minutes.
-    /// Those with `response_type: in_channel` are posted; any other is shown to whoever has called.
+    /// Those with `response_type: in_channel` are posted; any other is shown to whoever has called. The address of a click takes
+    /// `replace_original`, too: the answer then stands in place of the message.
     #[oai(path = "/commands/answers/:token", method = "post", operation_id = "answerCommand", tag = "Tag::Commands")]
     async fn answer(&self, app: Data<&App>, token: Path<Text<AnswerToken>>, body: Body<LaterAnswer>) -> Result<Done> {
-        let Body(LaterAnswer { text: given, response_type, username }, bytes) = body;
+        let Body(LaterAnswer { text: given, response_type, replace_original, username, actions }, bytes) = body;
         let (audience, username) = (text(response_type), text(username).unwrap_or_default());
-        let answer = Answer::later(&given, audience.as_deref(), &username)?;
+        let shown = (audience.as_deref(), replace_original.unwrap_or(false));
+        let answer = Answer::later(&given, shown, &username, actions::of(actions))?;
         let token = token.0.0;
-        app.db.write_sized(bytes, move |tx| calling::answer_later(tx, &token, &answer)).await?;
+        app.db.write_sized(bytes, move |tx| answers::answer_later(tx, &token, &answer)).await?;
         Ok(done("Answer sent successfully"))
     }
-}
-
-/// What a program answers; none if it says nothing. JSON has the fields of Slack, anything else is a text for the caller. 422 for JSON that
-/// is none.
-fn answer_of(content_type: Option<&str>, body: &[u8], form: Form) -> Result<Option<Answer>> {
-    let is_json = content_type.is_some_and(Json::<Value>::check_content_type);
-    let (post, is_for_all) = if is_json {
-        let body = json::parse(body)
-            .map_err(|_| Error::Invalid(Code::CommandFailed.says("The command's program failed: its answer is not JSON")))?;
-        let dialect = if form == Form::Slack { Dialect::Mrkdwn } else { Dialect::Markdown };
-        (slack::message::post(&body, dialect), body["response_type"] == "in_channel")
-    } else {
-        (Post { text: String::from_utf8_lossy(body).into_owned(), ..Post::default() }, false)
-    };
-    Ok((!post.text.trim().is_empty()).then(|| Answer { feed: post.into(), is_for_all }))
 }
 
 #[derive(Object)]
@@ -110,20 +117,22 @@ struct NewCall {
     thread_id: Option<MessageId>,
 }
 
-#[derive(Object, Serialize)]
-struct CalledCommand {
-    /// The answer for the caller alone, in Markdown; empty if there is none.
-    text: String,
-    /// The message that the answer for all has become; `null` if there is none.
-    message_id: Nullable<MessageId>,
+#[derive(Object)]
+struct NewClick {
+    /// What the client calls the click: a UUID that it makes.
+    id: Option<CallbackId>,
 }
 
 #[derive(Object)]
 struct LaterAnswer {
     /// The answer, in Markdown.
-    text: Text<calling::AnswerText>,
+    text: Text<answers::AnswerText>,
     /// `in_channel` for everybody in the channel; `ephemeral`, the default, for whoever has called.
-    response_type: Option<Text<calling::Audience>>,
-    /// The name shown with a post; the command's if omitted.
+    response_type: Option<Text<answers::Audience>>,
+    /// Whether the answer to a click stands in place of the message, and is seen by all.
+    replace_original: Option<bool>,
+    /// The name shown with a post; the command's, or that of the webhook, if omitted.
     username: Option<Text<feeds::Username>>,
+    /// What can be clicked in the post, or in the message that is replaced.
+    actions: Option<Actions>,
 }

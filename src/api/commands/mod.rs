@@ -1,5 +1,6 @@
 //! Commands of organisations: how they are managed. Below: how they are called and answered.
 
+mod answers;
 pub mod calling;
 
 use poem::web::Data;

@@ -32,13 +32,13 @@ struct Posted {
 pub async fn post_message(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::PostMessage { channel, organisation, text } = arguments::parse(arguments)?;
     let channel = app.db.read(|conn| arguments::channel(conn, caller, &channel, organisation.as_deref()))?;
-    post(app, caller, channel.id, New { content: text, thread: None, id: None }).await
+    post(app, caller, channel.id, New { content: text, ..New::default() }).await
 }
 
 pub async fn reply(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::Reply { thread, text } = arguments::parse(arguments)?;
     let (answered, _) = app.db.read(|conn| single::get(conn, caller, thread))?;
-    post(app, caller, answered.channel, New { content: text, thread: Some(answered.thread), id: None }).await
+    post(app, caller, answered.channel, New { content: text, thread: Some(answered.thread), ..New::default() }).await
 }
 
 async fn post(app: &App, caller: Caller, channel: ChannelId, new: New) -> Result<String> {

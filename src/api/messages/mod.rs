@@ -1,5 +1,6 @@
 //! Messages of a channel, and read marks.
 
+pub mod actions;
 mod message;
 pub mod pages;
 pub mod reactions;
@@ -15,7 +16,10 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
-use self::pages::{Around, Links};
+use self::{
+    actions::Actions,
+    pages::{Around, Links},
+};
 use super::{
     http::{
         auth::Bearer,
@@ -56,7 +60,7 @@ impl Api {
     ///
     /// With a `thread_id`, the message is a reply. With an `id` that the client made, a repeated request answers the
     /// first message and posts nothing. `@username` and `@channel` mention. Messages have no files: a `media` in the body
-    /// is ignored.
+    /// is ignored. Bots that have an address for clicks may post `actions`: buttons below the text.
     #[oai(path = "/channels/:channel_id/messages", method = "post", operation_id = "createMessage", tag = "Tag::Messages")]
     async fn create(
         &self,
@@ -65,8 +69,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewMessage>,
     ) -> Result<Created<Message>> {
-        let NewMessage { content, thread_id, id } = body.0;
-        let new = posting::New { content: content.0, thread: thread_id, id };
+        let NewMessage { content, thread_id, id, actions } = body.0;
+        let new = posting::New { content: content.0, thread: thread_id, id, actions: actions::of(actions) };
         let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
         Ok(created("Message created successfully", posted))
     }
@@ -84,8 +88,9 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<EditMessage>,
     ) -> Result<Success<Message>> {
-        let EditMessage { content, message_id, thread_id } = body.0;
-        let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id };
+        let EditMessage { content, message_id, thread_id, actions } = body.0;
+        let actions = actions.map(|list| actions::of(Some(list)));
+        let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id, actions };
         let edited = app.db.write_sized(body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited))
     }
@@ -186,6 +191,8 @@ struct NewMessage {
     thread_id: Option<MessageId>,
     /// The message's id: a UUID that the client makes.
     id: Option<MessageId>,
+    /// What can be clicked. For bots alone.
+    actions: Option<Actions>,
 }
 
 #[derive(Object)]
@@ -193,6 +200,8 @@ struct EditMessage {
     content: Text<posting::Content>,
     message_id: Option<MessageId>,
     thread_id: Option<MessageId>,
+    /// What can be clicked from now on, or nothing for an empty list; as it was if omitted. For bots alone.
+    actions: Option<Actions>,
 }
 
 #[derive(Object)]

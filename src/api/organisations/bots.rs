@@ -21,7 +21,10 @@ use crate::{
     },
     domain::{
         accounts::UsernameIfAny,
-        organisations::bots::{self, Change, Description, Name, New},
+        organisations::{
+            bot_clicks,
+            bots::{self, Change, Description, Name, New},
+        },
         text::WebAddress,
     },
     error::Result,
@@ -46,13 +49,13 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<NewBot>,
-    ) -> Result<Created<Bot>> {
-        let Body(NewBot { name, username, description, avatar_url, role }, bytes) = body;
+    ) -> Result<Created<MadeBot>> {
+        let Body(NewBot { name, username, description, avatar_url, url, role }, bytes) = body;
         let [username, role] = [text(username), role.map(|role| role.0)];
-        let [description, avatar_url] = [text(description), text(avatar_url)].map(Option::unwrap_or_default);
-        let new = New { name: name.0, username, description, avatar_url, role };
-        let made = app.db.write_sized(bytes, move |tx| bots::make(tx, caller.0, *org_id, &new)).await?;
-        Ok(created("Bot created successfully", made.into()))
+        let [description, avatar_url, url] = [text(description), text(avatar_url), text(url)].map(Option::unwrap_or_default);
+        let new = New { name: name.0, username, description, avatar_url, url, role };
+        let (bot, secret) = app.db.write_sized(bytes, move |tx| bots::make(tx, caller.0, *org_id, &new)).await?;
+        Ok(created("Bot created successfully", MadeBot { secret: Nullable(secret), bot: bot.into() }))
     }
 
     /// List an organisation's bots
@@ -86,16 +89,18 @@ impl Api {
         org_id: Path<OrganisationId>,
         bot_id: Path<UserId>,
         body: Body<EditBot>,
-    ) -> Result<Success<Bot>> {
-        let Body(EditBot { name, username, description, avatar_url }, bytes) = body;
+    ) -> Result<Success<MadeBot>> {
+        let Body(EditBot { name, username, description, avatar_url, url, new_secret }, bytes) = body;
         let change = Change {
             name: text(name),
             username: text(username).filter(|name| !name.is_empty()),
             description: text(description),
             avatar_url: text(avatar_url),
+            url: text(url),
+            is_new_secret: new_secret.unwrap_or(false),
         };
-        let edited = app.db.write_sized(bytes, move |tx| bots::update(tx, caller.0, *org_id, *bot_id, change)).await?;
-        Ok(ok("Bot updated successfully", edited.into()))
+        let (bot, secret) = app.db.write_sized(bytes, move |tx| bots::update(tx, caller.0, *org_id, *bot_id, change)).await?;
+        Ok(ok("Bot updated successfully", MadeBot { secret: Nullable(secret), bot: bot.into() }))
     }
 
     /// Remove a bot
@@ -118,6 +123,8 @@ struct NewBot {
     description: Option<Text<Description>>,
     /// The address of its picture.
     avatar_url: Option<Text<WebAddress>>,
+    /// The address to which clicks on the actions of its messages are sent.
+    url: Option<Text<bot_clicks::Address>>,
     /// Its role: the integer, the UUID, the name or the key; `member` if omitted.
     role: Option<RoleName>,
 }
@@ -130,6 +137,21 @@ struct EditBot {
     description: Option<Text<Description>>,
     /// An empty one removes the picture.
     avatar_url: Option<Text<WebAddress>>,
+    /// The address to which clicks on the actions of its messages are sent; an empty one for nowhere. The caller answers for it: it
+    /// works while they may manage bots.
+    url: Option<Text<bot_clicks::Address>>,
+    /// Whether it gets a new secret, which the answer shows. The former one signs no more.
+    new_secret: Option<bool>,
+}
+
+#[derive(Object, Serialize)]
+struct MadeBot {
+    /// The secret that signs clicks (Standard Webhooks, `whsec_…`). It is shown only this once; `null` if there is none, or if it stays as
+    /// it was.
+    secret: Nullable<String>,
+    #[oai(flatten)]
+    #[serde(flatten)]
+    bot: Bot,
 }
 
 #[derive(Object, Serialize)]
@@ -144,6 +166,9 @@ struct Bot {
     description: String,
     /// The address of its picture; empty if there is none.
     avatar_url: String,
+    /// The address to which clicks on the actions of its messages are sent; empty if there is none, and for members without
+    /// `manage:webhooks`.
+    url: String,
     /// The `key` of its role.
     role: String,
     /// The integer of its role.
@@ -165,6 +190,7 @@ impl From<bots::Bot> for Bot {
             name: bot.name,
             description: bot.description,
             avatar_url: bot.avatar_url,
+            url: bot.url,
             role: bot.role,
             role_id: bot.role_id,
             status: bot.status.as_str().into(),

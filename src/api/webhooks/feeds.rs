@@ -113,6 +113,7 @@ impl Api {
             avatar_url: avatar_url.0.unwrap_or_default().0,
             status: Some(status.0.0),
             quotes_strangers: false,
+            actions: Vec::new(),
         };
         let bytes = feed.message.len();
         let shown = (Arc::new(Received::in_query()), Proof::default());

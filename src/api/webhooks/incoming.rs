@@ -15,9 +15,12 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::{
-    api::http::{
-        body::{self, Body, Text, WITHOUT_SESSION, json},
-        envelope::{FeedAnswer, ProgramAnswer},
+    api::{
+        http::{
+            body::{self, Body, Text, WITHOUT_SESSION, json},
+            envelope::{FeedAnswer, ProgramAnswer},
+        },
+        messages::actions::{self, Actions},
     },
     domain::{
         messages::posting::Content,
@@ -46,6 +49,8 @@ pub struct Feed {
     action_type: Option<Text<feeds::ActionType>>,
     /// The http or https address of a picture. If a bearer token is sent, the post has the member's picture instead.
     avatar_url: Option<Text<WebAddress>>,
+    /// What can be clicked. For webhooks with an address, and for bots.
+    actions: Option<Actions>,
 }
 
 impl From<Feed> for feeds::Feed {
@@ -58,6 +63,7 @@ impl From<Feed> for feeds::Feed {
             avatar_url: feed.avatar_url.unwrap_or_default().0,
             status: body::text(feed.status),
             quotes_strangers: false,
+            actions: actions::of(feed.actions),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Commands: programs that members call by a slash and a name, as in `/deploy production`. Managing them needs `manage:webhooks`.
 //! Whoever made or last changed a command answers for it: it works while they hold that right. Above webhooks and messages.
 //!
-//! Below: calling a command, and what its program answers.
+//! Below: calling a command, clicking on an action of a message, the programs that get both, and what they answer.
 
+pub mod answers;
 pub mod calling;
+pub mod clicking;
+mod programs;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 

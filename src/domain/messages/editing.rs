@@ -7,6 +7,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
+            actions::{self, Actions, Program},
             details, events, indexing,
             mentions::{self, Place},
             posting::Content,
@@ -25,6 +26,8 @@ pub struct Edit {
     pub message: Option<MessageId>,
     /// The thread that the message must belong to. Without `message`, the latest one among this thread's replies is edited.
     pub thread: Option<MessageId>,
+    /// What can be clicked from now on. If absent, what could be.
+    pub actions: Option<Vec<actions::New>>,
 }
 
 /// Replaces the text of a message. For its author, while a member of the channel, in a channel that is not archived.
@@ -45,9 +48,20 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
         return Err(Error::Forbidden(Code::AuthorOnly, "Only its author edits a message"));
     }
     Content::check(&edit.content, "content").map_err(Error::Invalid)?;
-    let mentions = mentions::find(tx, channel, &edit.content)?;
-    tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
-        .execute((message.n, &edit.content, record::to_json(&mentions)?, tx.now()))?;
+    let actions = match &edit.actions {
+        None => message.actions.clone(),
+        Some(list) => Actions::check(tx, Program::Bot(caller.user), list)?,
+    };
+    replace(tx, message, &edit.content, actions.as_ref())
+}
+
+/// Replaces the text of a message, and what can be clicked. All checks were made.
+pub(in crate::domain) fn replace(tx: &mut Tx, message: Message, content: &str, actions: Option<&Actions>) -> Result<Message> {
+    let (id, channel) = (message.id, message.channel);
+    let mentions = mentions::find(tx, channel, content)?;
+    let actions = actions.map(Actions::to_json).transpose()?;
+    let sql = "update messages set content = ?2, mentions = ?3, actions = ?5, updated_at = ?4, edited_at = ?4 where n = ?1";
+    tx.prepare_cached(sql)?.execute((message.n, content, record::to_json(&mentions)?, tx.now(), actions))?;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
     let place = Place { channel, n: message.n, root };
     let recount = recounting::record_anew(tx, place, message.user, &mentions)?;

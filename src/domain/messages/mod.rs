@@ -3,6 +3,7 @@
 //! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the search with its
 //! index. Uses access, accounts, byte_budget, channels, deferred_work, log, page and text.
 
+pub mod actions;
 mod counters;
 pub mod deleting;
 pub mod details;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::{
     domain::messages::{
+        actions::{ActionObject, Actions},
         mentions::Mention,
         record::{Message, Participant, Pin, Reaction},
     },
@@ -43,6 +44,8 @@ shown!(Message as MessageObject, Pin as PinnedDetails, Reaction as ReactionObjec
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Message")]
 struct MessageObject<'a> {
+    /// What can be clicked, up to ten buttons. Empty for a person's message.
+    actions: Vec<ActionObject<'a>>,
     /// What a feed has set as its action; empty for a member's message.
     action_type: &'a str,
     /// The author's picture, or the one that a feed without a bearer set.
@@ -118,6 +121,7 @@ struct MessageObject<'a> {
 impl<'a> From<&'a Message> for MessageObject<'a> {
     fn from(message: &'a Message) -> Self {
         MessageObject {
+            actions: message.actions.as_ref().map(Actions::shown).unwrap_or_default(),
             action_type: &message.action_type,
             avatar_url: &message.avatar_url,
             channel_id: message.channel,

@@ -8,6 +8,7 @@ use crate::{
         access::{self, Caller},
         channels::marks,
         messages::{
+            actions::{self, Actions, Program},
             record::{self, Message, Profile, UNKNOWN_THREAD},
             thread_members::Root,
             writing::{self, id_taken},
@@ -22,17 +23,21 @@ text::rules! {
     pub Content: Rule::solid(40_000);
 }
 
+#[derive(Default)]
 pub struct New {
     pub content: String,
     /// The thread to reply to; none for a top-level post.
     pub thread: Option<MessageId>,
     /// Identifier chosen by the client, by which a repeated request is recognised.
     pub id: Option<MessageId>,
+    /// What can be clicked. For bots alone.
+    pub actions: Vec<actions::New>,
 }
 
 /// Posts a message. A post marks its channel as read for its author, and a reply its thread. For members of the channel with the right to post. A
 /// repeat with the same `id`, author, channel and thread returns the first message and changes nothing. 403 for a hidden or
-/// archived channel, 404 for an unknown thread, 422 for an invalid text and for an `id` that is taken.
+/// archived channel, 404 for an unknown thread, 422 for an invalid text, for actions of a person or of a
+/// bot without an address, and for an `id` that is taken.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
     let access = access::may_post(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     let poster = Poster::find(tx, caller.user, new.id)?;
@@ -57,6 +62,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     let message = Message {
         username: access.username.unwrap_or_default(),
         content: new.content,
+        actions: Actions::check(tx, Program::Bot(caller.user), &new.actions)?,
         ..Message::new(new.id.unwrap_or_else(MessageId::new), channel, access.organisation, tx.now())
     };
     let message = writing::write(tx, message.by(caller.user, poster.profile), root)?;

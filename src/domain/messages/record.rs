@@ -7,7 +7,10 @@ use serde_json::json;
 
 use crate::{
     db::Columns,
-    domain::{accounts, messages::mentions::Mention},
+    domain::{
+        accounts,
+        messages::{actions::Actions, mentions::Mention},
+    },
     error::{Code, Error, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
@@ -60,6 +63,8 @@ pub struct Message {
     pub pin: Option<Pin>,
     /// Reactions to the message; empty until [`super::reactions::attach`] has read them.
     pub reactions: Vec<Reaction>,
+    /// What can be clicked; none for a person's message.
+    pub actions: Option<Actions>,
 }
 
 impl Message {
@@ -96,6 +101,7 @@ impl Message {
             is_pinned: false,
             pin: None,
             reactions: Vec::new(),
+            actions: None,
         }
     }
 
@@ -218,7 +224,7 @@ pub(super) const SELECT: &str =
     "select m.n, m.id, m.channel_id, c.organisation_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
       coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url), coalesce(u.is_bot, 0),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
-      m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null,
+      m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.actions, m.pinned_at is not null,
       m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
     from messages m left join channels c on c.id = m.channel_id left join users u on u.id = m.user_id
       left join messages r on r.n = m.root
@@ -255,6 +261,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         updated_at: columns.take()?,
         is_edited: columns.take()?,
         deleted_at: columns.take()?,
+        actions: Actions::of(columns.take::<Option<String>>()?.as_deref()),
         is_pinned: columns.take()?,
         pin: pin(&mut columns)?,
         reactions: Vec::new(),

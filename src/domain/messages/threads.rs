@@ -163,7 +163,7 @@ pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -
 /// channel.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let root = posting::create(tx, caller, channel, posting::New { content, thread: None, id })?;
+    let root = posting::create(tx, caller, channel, posting::New { content, id, ..posting::New::default() })?;
     read_one(tx, caller, Root(root.n), REPLIES)
 }
 
@@ -190,7 +190,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
         set_status(tx, &root, status)?;
     }
     if let Some(content) = edit.content {
-        editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None })?;
+        editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None, actions: None })?;
     }
     read_one(tx, caller, Root(root.n), REPLIES)
 }

@@ -4,6 +4,7 @@
 use crate::{
     db::Tx,
     domain::messages::{
+        actions::Actions,
         events,
         mentions::{self, Place},
         record::{self, Message},
@@ -44,8 +45,8 @@ fn insert(tx: &Tx, message: &Message, root: Option<i64>) -> Result<i64> {
     // setting it afterwards would write the row and its index twice.
     tx.prepare_cached(
         "insert into messages (n, id, channel_id, root, user_id, username, content, mentions, type, event_name, action_type,
-           avatar_url, status, active_n, created_at, updated_at)
-         select next.n, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, iif(?3 is null, next.n, 0), ?13, ?13
+           avatar_url, status, active_n, created_at, updated_at, actions)
+         select next.n, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, iif(?3 is null, next.n, 0), ?13, ?13, ?14
          from (select coalesce((select seq from sqlite_sequence where name = 'messages'), 0) + 1 as n) next",
     )?
     .execute((
@@ -62,6 +63,7 @@ fn insert(tx: &Tx, message: &Message, root: Option<i64>) -> Result<i64> {
         if message.user.is_some() { "" } else { &message.avatar_url }, // a member's is the account's
         &message.status,
         message.created_at,
+        message.actions.as_ref().map(Actions::to_json).transpose()?,
     ))
     .or_conflict(id_taken)?;
     Ok(tx.last_insert_rowid())

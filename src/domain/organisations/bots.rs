@@ -13,7 +13,7 @@ use crate::{
             self,
             profiles::{self, Edit},
         },
-        organisations::{leaving, members, memberships, roles},
+        organisations::{bot_clicks, leaving, members, memberships, roles},
         page::Page,
         rights::{BuiltInRole, MemberStatus, Rights},
         text::{self, Rule},
@@ -43,6 +43,8 @@ pub struct Bot {
     pub name: String,
     pub description: String,
     pub avatar_url: String,
+    /// Where clicks on the actions of its messages go; empty for nowhere, and for those who don't manage bots.
+    pub url: String,
     /// The key of its role.
     pub role: String,
     pub role_id: i64,
@@ -59,14 +61,17 @@ pub struct New {
     pub username: Option<String>,
     pub description: String,
     pub avatar_url: String,
+    /// Where clicks go; empty for nowhere.
+    pub url: String,
     /// `member` if it is none.
     pub role: Option<String>,
 }
 
-/// Makes a bot of the caller, and adds it to the organisation and to its default channel. Needs `manage:webhooks` and every right of the
+/// Makes a bot of the caller, and adds it to the organisation and to its default channel. Returns it with the secret that signs clicks, if
+/// it has an address for them. Needs `manage:webhooks` and every right of the
 /// role. 403 for outsiders, 400 for an unknown role, 422 for a bad field, a username that is taken, and beyond the most bots of an
 /// organisation.
-pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New) -> Result<Bot> {
+pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New) -> Result<(Bot, Option<String>)> {
     let own = access::may(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let name = Name::check(&new.name, "name").map_err(Error::Invalid)?;
     let description = Description::check(&new.description, "description").map_err(Error::Invalid)?;
@@ -102,13 +107,18 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
     tx.then(Effect::AccountChanged(bot));
     let account = accounts::get(tx, bot)?;
     members::join(tx, organisation, &account, &role)?;
-    get(tx, bot)
+    let secret = bot_clicks::set(tx, caller, bot, Some(&new.url), false)?;
+    Ok((get(tx, bot)?, secret))
 }
 
 /// Lists the bots of an organisation, in the order of their usernames. For members; 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Bot>> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
-    page_of(conn, organisation, page)
+    let own = access::is_member(conn, caller, organisation, OUTSIDER)?;
+    let mut bots = page_of(conn, organisation, page)?;
+    if !own.rights.include(Rights::MANAGE_WEBHOOKS) {
+        bots.iter_mut().for_each(|bot| bot.url.clear());
+    }
+    Ok(bots)
 }
 
 /// All bots of an organisation.
@@ -137,13 +147,22 @@ pub struct Change {
     pub username: Option<String>,
     pub description: Option<String>,
     pub avatar_url: Option<String>,
+    pub url: Option<String>,
+    /// Whether it gets a new secret. The former one signs no more.
+    pub is_new_secret: bool,
 }
 
-/// Changes what a bot shows. Needs `manage:webhooks`; 403 for outsiders, 404 if the organisation has no such bot, 422 for a bad field
+/// Changes what a bot shows, and where clicks go; returns it with the secret that signs them if that is new. Needs `manage:webhooks`; 403 for outsiders, 404 if the organisation has no such bot, 422 for a bad field
 /// and a username that is taken.
-pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, bot: UserId, change: Change) -> Result<Bot> {
+pub fn update(
+    tx: &mut Tx,
+    caller: Caller,
+    organisation: OrganisationId,
+    bot: UserId,
+    change: Change,
+) -> Result<(Bot, Option<String>)> {
     find(tx, caller, organisation, bot)?;
-    let Change { name, username, description, avatar_url } = change;
+    let Change { name, username, description, avatar_url, url, is_new_secret } = change;
     let first_name = name.map(|name| Name::check(&name, "name").map(str::to_owned)).transpose().map_err(Error::Invalid)?;
     let before = accounts::get(tx, bot)?;
     let username = username.filter(|name| *name != before.username);
@@ -153,7 +172,8 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, bot: Us
         tx.prepare_cached("update bots set description = ?2 where user_id = ?1")?.execute((bot, description))?;
     }
     profiles::change(tx, before, Edit { username, first_name, avatar_url, ..Edit::default() })?;
-    get(tx, bot)
+    let secret = bot_clicks::set(tx, caller, bot, url.as_deref(), is_new_secret)?;
+    Ok((get(tx, bot)?, secret))
 }
 
 /// Removes a bot for good: its tokens and its membership end, and what it wrote stays. Needs `manage:webhooks` and every right of the
@@ -173,7 +193,7 @@ fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, bot: Us
 
 /// Selects bots that are not removed. [`from_row`] takes the columns in this order.
 const SELECT: &str =
-    "select u.id, b.organisation_id, b.owner_id, u.username, u.first_name, b.description, u.avatar_url, r.name, r.id,
+    "select u.id, b.organisation_id, b.owner_id, u.username, u.first_name, b.description, u.avatar_url, b.url, r.name, r.id,
       m.status, m.created_at, u.last_seen_at
     from bots b join users u on u.id = b.user_id
       join organisation_members m on m.organisation_id = b.organisation_id and m.user_id = b.user_id
@@ -194,6 +214,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Bot> {
         name: columns.take()?,
         description: columns.take()?,
         avatar_url: columns.take()?,
+        url: columns.take()?,
         role: columns.take()?,
         role_id: columns.take()?,
         status: columns.take()?,

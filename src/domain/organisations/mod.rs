@@ -5,6 +5,7 @@
 //! text.
 
 pub mod administration;
+pub mod bot_clicks;
 mod bot_succession;
 pub mod bots;
 pub mod former_members;

@@ -8,6 +8,7 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         messages::{
+            actions::{self, Actions, Program},
             posting,
             record::{FED, Message, Profile},
             thread_members::Root,
@@ -45,6 +46,8 @@ pub struct Feed {
     pub status: Option<String>,
     /// Whether strangers may have written the text, such as the title of an issue: a name in it mentions nobody.
     pub quotes_strangers: bool,
+    /// What can be clicked.
+    pub actions: Vec<actions::New>,
 }
 
 impl Feed {
@@ -64,6 +67,7 @@ impl Feed {
             avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
             status: shown(Status::check(self.status.as_deref().unwrap_or("success"), "status")?),
             quotes_strangers: self.quotes_strangers,
+            actions: &self.actions,
         })
     }
 }
@@ -86,13 +90,14 @@ struct Checked<'a> {
     avatar_url: &'a str,
     status: &'a str,
     quotes_strangers: bool,
+    actions: &'a [actions::New],
 }
 
 impl Checked<'_> {
     fn post(
         self,
         tx: &mut Tx,
-        caller: Option<Caller>,
+        (caller, program): (Option<Caller>, Program),
         (channel, organisation): (ChannelId, OrganisationId),
         root: Option<Root>,
     ) -> Result<MessageId> {
@@ -104,6 +109,7 @@ impl Checked<'_> {
             avatar_url: self.avatar_url.into(),
             status: self.status.into(),
             kind: FED.into(),
+            actions: Actions::check(tx, program, self.actions)?,
             ..Message::new(MessageId::new(), channel, organisation, tx.now())
         };
         if let Some(Caller { user, .. }) = caller {
@@ -175,7 +181,7 @@ pub fn take(
     };
     checked.username = first_of(checked.username, &target.name);
     checked.event_name = first_of(checked.event_name, &target.event_name);
-    let message = checked.post(tx, caller, (target.channel, target.organisation), None)?;
+    let message = checked.post(tx, (caller, Program::Webhook(target.webhook)), (target.channel, target.organisation), None)?;
     history::record_received(tx, target.webhook, "feed", CallbackId(message.0), received)?;
     Ok(Some(message))
 }
@@ -197,21 +203,21 @@ pub fn post(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Res
     access.require_live()?;
     let mut checked = feed.check()?;
     checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, Some(caller), (channel, access.organisation), None)
+    checked.post(tx, (Some(caller), Program::Bot(caller.user)), (channel, access.organisation), None)
 }
 
-/// Posts what a program answers to a command, as a reply if there is a `root`. Where the answer gives no name, the command's is shown. 422
+/// Posts what a program answers to a call, as a reply if there is a `root`. Where the answer gives no name, the program's is shown. 422
 /// for an invalid answer.
 pub(in crate::domain) fn post_answer(
     tx: &mut Tx,
     place: (ChannelId, OrganisationId),
     root: Option<Root>,
-    command: &str,
+    (program, name): (Program, &str),
     answer: &Feed,
 ) -> Result<MessageId> {
     let mut checked = answer.check()?;
-    checked.username = first_of(checked.username, command);
-    checked.post(tx, None, place, root)
+    checked.username = first_of(checked.username, name);
+    checked.post(tx, (None, program), place, root)
 }
 
 fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {

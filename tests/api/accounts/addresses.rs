@@ -16,6 +16,8 @@ const FIELDS: &[(&str, &str, u16)] = &[
     ("PATCH /profile", "avatar_url", 422),
     ("POST /organisations/{org_id}/bots", "avatar_url", 422),
     ("PATCH /organisations/{org_id}/bots/{bot_id}", "avatar_url", 422),
+    ("POST /organisations/{org_id}/bots", "url", 422),
+    ("PATCH /organisations/{org_id}/bots/{bot_id}", "url", 422),
     ("POST /organisations/{org_id}/commands", "url", 422),
     ("PATCH /organisations/{org_id}/commands/{command_id}", "url", 422),
     ("POST /blogs", "image_url", 400),

@@ -184,7 +184,7 @@ async fn a_program_that_fails_is_told_to_the_caller() {
     ] {
         let scene = Scene::with(program).await;
         let refused = scene.call(json!({ "command": "deploy" })).await.refused(422, Code::CommandFailed);
-        assert_eq!(refused["message"], format!("The command's program failed: {words}"));
+        assert_eq!(refused["message"], format!("The program failed: {words}"));
         assert_eq!(scene.messages().await, json!([]));
     }
     let scene = Scene::answering("application/json", "{").await;

@@ -1,6 +1,7 @@
 //! Commands of organisations: how they are managed. Below: calling them.
 
 mod calling;
+mod clicking;
 
 use serde_json::{Value, json};
 use tidings::error::Code;

@@ -62,7 +62,12 @@ async fn a_post_answers_the_message_that_is_read_afterwards() {
                 ("another, @ada", Some(thread), Some(MessageId::new())),
                 ("plain", None, None),
             ] {
-                let written = posting::create(tx, caller, channel, New { content: content.into(), thread: reply_to, id })?;
+                let written = posting::create(
+                    tx,
+                    caller,
+                    channel,
+                    New { content: content.into(), thread: reply_to, id, ..New::default() },
+                )?;
                 assert_eq!(written.full_name, "Grace Hopper");
                 let read = record::find(tx, written.id)?.unwrap();
                 assert_eq!(format!("{written:?}"), format!("{read:?}"));
@@ -87,8 +92,9 @@ async fn a_post_is_six_statements_and_a_reply_ten() {
         grant: Grant::Session,
     };
     let thread = MessageId::new();
-    let post =
-        |tx: &mut Tx, thread, id| posting::create(tx, caller, channel, New { content: "Hello".into(), thread, id }).map(|_| ());
+    let post = |tx: &mut Tx, thread, id| {
+        posting::create(tx, caller, channel, New { content: "Hello".into(), thread, id, ..New::default() }).map(|_| ())
+    };
     server
         .write(|tx| {
             post(tx, None, Some(thread))?; // with it the connection has read the schema

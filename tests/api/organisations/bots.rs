@@ -47,7 +47,7 @@ async fn a_bot_is_a_member_that_is_shown_as_a_bot_wherever_people_are() {
     let made = ada.post(&format!("/organisations/{organisation}/bots"), body).await.data(201, "Bot created successfully");
     assert_shape(
         &made,
-        "id:uuid organisation_id:uuid owner_id:uuid username:text name:text description:text avatar_url:text role:text role_id:int \
+        "secret:text? id:uuid organisation_id:uuid owner_id:uuid username:text name:text description:text avatar_url:text url:text role:text role_id:int \
          status:text created_at:time last_used_at:time?",
     );
     assert_eq!((&made["owner_id"], &made["role"]), (&json!(ada.user_id), &json!("member")));

@@ -84,7 +84,7 @@ async fn an_alert_that_fires_is_an_error_and_one_that_is_resolved_a_success() {
 #[tokio::test]
 async fn a_feed_without_fields_or_with_those_of_another_program_is_told_the_fields_that_it_takes() {
     let (scene, hook) = fed().await;
-    let fields = "message, username, event_name, status, action_type, avatar_url";
+    let fields = "message, username, event_name, status, action_type, avatar_url, actions";
     for body in [json!({ "title": "main is green" }), json!({})] {
         let reply = scene.anybody.post(&hook.feed, body).await.expect(400);
         assert_eq!(reply["message"], format!("message is required; the fields are {fields}"));

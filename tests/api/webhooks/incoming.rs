@@ -150,7 +150,7 @@ async fn what_is_not_understood_is_told_what_is_expected() {
     let kinds = "The request body must be JSON with the content type application/json, a form with JSON in its field payload, or text \
                  with the content type text/plain";
     let slack = "text, attachments or blocks must have a text";
-    let fields = "message is required; the fields are message, username, event_name, status, action_type, avatar_url";
+    let fields = "message is required; the fields are message, username, event_name, status, action_type, avatar_url, actions";
     let refused = [
         (JSON, &br#"{"text": ""}"#[..], Code::Empty, slack),
         (JSON, br#"{"blocks": [{"type": "divider"}]}"#, Code::Empty, slack),

@@ -58,7 +58,7 @@ async fn a_webhook_is_not_changed_before_all_earlier_messages_are_queued_for_it(
     let change_after = |messages: u32| {
         server.write(|tx| {
             for n in 0..messages {
-                posting::create(tx, caller, channel, New { content: format!("{n}"), thread: None, id: None })?;
+                posting::create(tx, caller, channel, New { content: format!("{n}"), ..New::default() })?;
             }
             webhooks::change_status(tx, caller, channel, webhook, "inactive")
         })

@@ -32,6 +32,7 @@ export const OPERATIONS = /** @type {const} */ ({
   createCommand: ['POST', '/organisations/{org_id}/commands'],
   updateCommand: ['PATCH', '/organisations/{org_id}/commands/{command_id}'],
   deleteCommand: ['DELETE', '/organisations/{org_id}/commands/{command_id}'],
+  clickAction: ['POST', '/channels/{channel_id}/messages/{message_id}/actions/{action_id}'],
   callCommand: ['POST', '/channels/{channel_id}/commands'],
   switchOrganisation: ['PUT', '/users/switch-org'],
   // Organisations

@@ -132,8 +132,15 @@ impl Examples {
         self.call(&ada, "POST /channels/{channel_id}/commands", &[&channel], Some(called)).await;
         let url = text(&program.next().await.json()["data"]["response_url"]);
         let token = url.rsplit('/').next().unwrap();
-        let later = json!({ "text": "Deployed in 4 minutes", "response_type": "in_channel" });
+        let later = json!({
+            "text": "Deployed in 4 minutes", "response_type": "in_channel",
+            "actions": [{ "label": "Undo", "style": "danger", "value": "build 7" }],
+        });
         self.call(&server.anonymous(), "POST /commands/answers/{token}", &[token], Some(later)).await;
+        let listed = ada.get(&format!("/channels/{channel}/messages?limit=1")).await.expect(200)["messages"][0].take();
+        let click = "POST /channels/{channel_id}/messages/{message_id}/actions/{action_id}";
+        let ids = [&*channel, &text(&listed["id"]), &text(&listed["actions"][0]["id"])];
+        self.call(&ada, click, &ids, Some(json!({}))).await;
         server.stop().await;
     }
 

@@ -91,7 +91,7 @@ function withPending(messages, waiting, me) {
 const asMessage = ({ id, channel, thread, text, at }, me) => /** @type {Message} */ ({
   id, channel_id: channel, thread_id: thread ?? id, content: text, created_at: new Date(at).toISOString(), user_id: me, user_type: 'user', type: 'message',
   username: '', full_name: '', mentions: /** @type {Message['mentions']} */ ([]), reactions: /** @type {Message['reactions']} */ ([]),
-  participants: /** @type {Message['participants']} */ ([]), message_count: 0, deleted_at: NEVER, status: 'success', event_name: '', edited: false,
+  actions: /** @type {Message['actions']} */ ([]), participants: /** @type {Message['participants']} */ ([]), message_count: 0, deleted_at: NEVER, status: 'success', event_name: '', edited: false,
   is_pinned: false, pinned_details: null, position: Infinity, last_reply: NEVER,
 })
 

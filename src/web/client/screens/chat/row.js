@@ -11,6 +11,7 @@ import { go } from '../../view/router.js'
 import { isTouch } from '../../view/viewport.js'
 import { address } from '../addresses.js'
 import { face, nameOf } from '../face.js'
+import { actionBar } from './actions.js'
 import { author, authorSaid, byline } from './author.js'
 import { editMessage, editing } from './edit.js'
 import { messageTools, openMessageMenu } from './message-menu.js'
@@ -64,6 +65,7 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
       when(hasFailed, () => h('p', { class: 'error' }, t('talk.failed'))),
       when(() => editing.value === id, () => editMessage(store, () => message.value, () => { editing.value = null }),
         () => when(isDeleted, () => h('p', { class: 'quiet' }, t('talk.deleted')), () => body(store, message))),
+      actionBar(store, () => message.value, inThread),
       reactionBar(store, () => message.value),
       pendingNote(store, pending),
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),

@@ -9,7 +9,7 @@ import { t } from '../../text/words.js'
 /** @param {FormData} values */
 export const botOf = values => ({
   name: String(values.get('name')).trim(), username: String(values.get('username')).trim(),
-  description: String(values.get('description')).trim(),
+  description: String(values.get('description')).trim(), url: String(values.get('url')).trim(),
 })
 
 /** @param {Bot | null} now */
@@ -26,4 +26,7 @@ export const botFields = now => [
   field(t('programs.botDescription'), h('textarea', {
     name: 'description', maxlength: 500, rows: 2, dir: 'auto', value: now?.description ?? '',
   })),
+  field(t('programs.botUrl'), h('input', {
+    name: 'url', type: 'url', maxlength: 2000, dir: 'ltr', autocomplete: 'off', value: now?.url ?? '',
+  }), t('programs.botUrlHint')),
 ]

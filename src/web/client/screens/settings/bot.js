@@ -1,6 +1,6 @@
 // One bot: what it is called, its tokens, and its end.
 
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { form } from '../../view/form.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
@@ -9,6 +9,7 @@ import { nameOf } from '../face.js'
 import { botFields, botOf } from './bot-fields.js'
 import { fetched } from './fetched.js'
 import { asking, badge, part, section } from './parts.js'
+import { secretSection, showSecret } from './signing-secret.js'
 import { making, tokenList } from './tokens.js'
 import { up } from './up.js'
 
@@ -31,12 +32,16 @@ export const bot = (store, organisation, base, id) => h('div', null, up(base, t(
         class: 'part-section',
         button: t('common.save'),
         submit: async values => {
-          kept.value = (await store.api.updateBot(organisation, id, botOf(values))).data
+          const { data: { secret, ...saved } } = await store.api.updateBot(organisation, id, botOf(values))
+          kept.value = saved
           say(t('common.saved'))
+          await showSecret(secret)
         },
         children: botFields(kept.peek()),
       }),
       tokens(store, kept.peek()),
+      when(() => kept.value.url, () => secretSection(t('programs.botSecretText'), async () =>
+        (await store.api.updateBot(organisation, id, { new_secret: true })).data.secret)),
       section(t('programs.botRemove'),
         h('p', { class: 'quiet' }, t('programs.botRemoveText')),
         h('p', null, asking(t('programs.botRemove'), () => ({

@@ -10,6 +10,7 @@ import { bot } from './bot.js'
 import { botFields, botOf } from './bot-fields.js'
 import { fetched } from './fetched.js'
 import { part, section } from './parts.js'
+import { showSecret } from './signing-secret.js'
 import { time } from './times.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -31,6 +32,7 @@ export function bots(store, id, base, [shown]) {
         button: t('programs.botMake'),
         submit: async values => {
           const { data } = await store.api.createBot(id, botOf(values))
+          await showSecret(data.secret)
           go(`${base}/${data.id}`)
         },
         children: botFields(null),

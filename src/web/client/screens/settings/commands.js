@@ -1,15 +1,14 @@
 // Commands of the organisation: programs that members call by a slash and a name. Each has a page of its own.
 
-import { openDialog } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
 import { list } from '../../view/list.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
-import { copyable } from './copyable.js'
 import { fetched } from './fetched.js'
 import { asking, part, section } from './parts.js'
+import { secretSection, showSecret } from './signing-secret.js'
 import { up } from './up.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -36,7 +35,7 @@ export function commands(store, id, base, [shown]) {
       submit: async values => {
         const { data } = await store.api.createCommand(id, { ...commandOf(values), form: formOf(values) })
         all.value = [...all.peek(), data].toSorted((a, b) => a.name.localeCompare(b.name))
-        if (data.secret) await showSecret(data.secret)
+        await showSecret(data.secret)
         go(`${base}/${data.id}`)
       },
       children: fields(null),
@@ -60,14 +59,8 @@ const page = (store, id, base, command) => part(h('bdi', null, `/${command.name}
     },
     children: fields(command),
   }),
-  section(t('settings.webhookSecret'),
-    h('p', { class: 'quiet' }, t('programs.commandSecretText')),
-    h('p', null, asking(t('settings.webhookRotateSecret'), () => ({
-      title: t('settings.webhookRotateSecret'), text: t('programs.commandRotateText'), action: t('settings.webhookRotateSecret'),
-    }), async () => {
-      const { data: { secret } } = await store.api.updateCommand(id, command.id, { new_secret: true })
-      if (secret) await showSecret(secret)
-    }))),
+  secretSection(t('programs.commandSecretText'), async () =>
+    (await store.api.updateCommand(id, command.id, { new_secret: true })).data.secret),
   section(t('programs.commandDelete'),
     h('p', { class: 'quiet' }, t('programs.commandDeleteText')),
     h('p', null, asking(t('common.delete'), () => ({
@@ -77,16 +70,6 @@ const page = (store, id, base, command) => part(h('bdi', null, `/${command.name}
       await store.api.deleteCommand(id, command.id)
       go(base, { replace: true })
     }, { danger: true }))))
-
-/** @param {string} secret It is shown this once. */
-const showSecret = secret => openDialog({
-  title: t('settings.webhookSecretNew'),
-  body: close => [
-    copyable(t('settings.webhookSecret'), () => secret, t('settings.webhookSecretOnce')),
-    h('div', { class: 'dialog-buttons' },
-      h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
-  ],
-})
 
 /** @param {FormData} values @param {string} name */
 const text = (values, name) => String(values.get(name)).trim()

@@ -98,6 +98,7 @@ export default {
   deleteChannelType: 'Gib „{name}“ ein, um ihn zu löschen',
   deleteChannelOther: 'So heißt der Kanal nicht.',
   // Commands
+  actions: 'Aktionen',
   answers: 'Antworten an dich',
   onlyYou: 'nur du siehst das',
   dismiss: 'Schließen',

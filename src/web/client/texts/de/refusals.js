@@ -108,7 +108,10 @@ export default {
   user_not_a_member: 'Nicht alle, die du ausgewählt hast, sind Mitglieder der Organisation. Lade sie zuerst ein.',
   member_deactivated: 'Dieses Mitglied ist deaktiviert. Aktiviere es zuerst.',
   member_is_bot: 'Ein Bot kann keine Organisation besitzen. Wähle eine Person.',
-  command_failed: 'Das Programm des Befehls hat nicht geantwortet. Versuche es später noch einmal.',
+  command_failed: 'Das Programm hat nicht geantwortet. Versuche es später noch einmal.',
+  action_not_found: 'Diesen Knopf gibt es nicht mehr.',
+  program_unavailable: 'Das Programm dahinter nimmt gerade keine Klicks an.',
+  click_under_way: 'Das Programm hat auf deinen Klick noch nicht geantwortet.',
   limit_reached: {
     one: 'Mehr als {limit} ist nicht möglich. Entferne zuerst, was da ist.',
     other: 'Mehr als {limit} sind nicht möglich. Entferne zuerst etwas.',

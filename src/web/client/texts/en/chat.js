@@ -98,6 +98,7 @@ export default {
   deleteChannelType: 'Type “{name}” to delete it',
   deleteChannelOther: 'That is not the channel’s name.',
   // Commands
+  actions: 'Actions',
   answers: 'Answers to you',
   onlyYou: 'only you see this',
   dismiss: 'Dismiss',

@@ -108,7 +108,10 @@ export default {
   user_not_a_member: 'Not everybody you chose is a member of the organisation. Invite them first.',
   member_deactivated: 'This member is deactivated. Activate them first.',
   member_is_bot: 'A bot can’t own an organisation. Choose a person.',
-  command_failed: 'The command’s program did not answer. Try again in a while.',
+  command_failed: 'The program did not answer. Try again in a while.',
+  action_not_found: 'This button is not there any more.',
+  program_unavailable: 'The program behind this does not take clicks at the moment.',
+  click_under_way: 'The program has not answered your click yet.',
   limit_reached: { one: 'At most {limit} is possible. Remove it first.', other: 'At most {limit} are possible. Remove one first.' },
   own_limit_reached: {
     one: 'You already have {limit}, which is the most for one person.',

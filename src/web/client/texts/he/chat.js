@@ -99,6 +99,7 @@ export default {
   deleteChannelType: 'הקלידו ״{name}״ כדי למחוק אותו',
   deleteChannelOther: 'זה לא שם הערוץ.',
   // Commands
+  actions: 'פעולות',
   answers: 'תשובות אליכם',
   onlyYou: 'רק אתם רואים את זה',
   dismiss: 'סגירה',

@@ -1,0 +1,86 @@
+//! What programs answer to calls of commands and to clicks.
+
+use poem_openapi::{
+    Object,
+    payload::{Json, Payload},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    api::http::{body::json, types::Nullable},
+    domain::{
+        commands::{
+            Form,
+            answers::{self, Answer, Reply, Shown},
+            calling::Prepared,
+        },
+        messages::actions::New,
+    },
+    error::{Code, Error, Result},
+    formats::{Dialect, Post, slack},
+    id::MessageId,
+    state::{App, delivery::sending},
+};
+
+/// Sends a call, and shows what the program answers. 422 without an answer of success, and for an invalid one.
+pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
+    let reply = sending::call(app, &call).await?;
+    let answer = of(reply.content_type.as_deref(), &reply.body, call.form)?;
+    app.db.write_sized(reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
+}
+
+/// What a program answers; none if it says nothing. JSON has the fields of Slack, and `actions`; anything else is a text for the caller. 422
+/// for JSON that is none.
+fn of(content_type: Option<&str>, body: &[u8], form: Form) -> Result<Option<Answer>> {
+    let failed = |why: &str| Error::Invalid(Code::CommandFailed.says(format!("The program failed: {why}")));
+    if !content_type.is_some_and(Json::<Value>::check_content_type) {
+        let post = Post { text: String::from_utf8_lossy(body).into_owned(), ..Post::default() };
+        return Ok(given(post, Shown::ToCaller, Vec::new()));
+    }
+    let body = json::parse(body).map_err(|_| failed("its answer is not JSON"))?;
+    let dialect = if form == Form::Slack { Dialect::Mrkdwn } else { Dialect::Markdown };
+    let actions = match &body["actions"] {
+        Value::Null => Vec::new(),
+        list => actions(list)
+            .ok_or_else(|| failed("actions are a list of objects with a label, and a style and a value if wanted"))?,
+    };
+    let shown = Shown::of(body["response_type"].as_str(), body["replace_original"] == true);
+    Ok(given(slack::message::post(&body, dialect), shown, actions))
+}
+
+fn actions(list: &Value) -> Option<Vec<New>> {
+    let text = |value: &Value| match value {
+        Value::Null => Some(None),
+        Value::String(text) => Some(Some(text.clone())),
+        _ => None,
+    };
+    let action = |action: &Value| {
+        Some(New {
+            label: text(&action["label"])??,
+            style: text(&action["style"])?,
+            value: text(&action["value"])?.unwrap_or_default(),
+        })
+    };
+    list.as_array()?.iter().map(action).collect()
+}
+
+fn given(post: Post, shown: Shown, actions: Vec<New>) -> Option<Answer> {
+    let mut feed: crate::domain::webhooks::feeds::Feed = post.into();
+    feed.actions = actions;
+    (!feed.message.trim().is_empty()).then_some(Answer { feed, shown })
+}
+
+#[derive(Object, Serialize)]
+pub(super) struct CalledCommand {
+    /// The answer for the caller alone, in Markdown; empty if there is none.
+    text: String,
+    /// The message that the answer for all has become, or that it has replaced; `null` if there is none.
+    message_id: Nullable<MessageId>,
+}
+
+impl From<Reply> for CalledCommand {
+    fn from(Reply { text, message }: Reply) -> Self {
+        CalledCommand { text, message_id: Nullable(message) }
+    }
+}

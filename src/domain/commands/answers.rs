@@ -1,0 +1,204 @@
+//! What becomes of a program's answers to a call. The first answer is that of the request itself; later ones go to the address in it,
+//! for half an hour.
+
+use rusqlite::{OptionalExtension, Row};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    UNKNOWN,
+    calling::{self, Prepared},
+    programs::{self, Target},
+};
+use crate::{
+    db::Tx,
+    domain::{
+        access::{self, Caller, UNKNOWN_CHANNEL},
+        log::events,
+        messages::{
+            actions::{self, Actions, Program},
+            editing, posting, record,
+        },
+        text::{self, Rule},
+        webhooks::feeds::{self, Feed},
+    },
+    error::{Code, Error, Result},
+    event::Kind,
+    formats::Post,
+    id::{ChannelId, MessageId, OrganisationId, UserId},
+    secret,
+};
+
+/// How often a program may answer after a call.
+pub const MOST_ANSWERS: u32 = 5;
+
+text::rules! {
+    pub AnswerToken: Rule::secret(64);
+    /// An answer after the first.
+    pub AnswerText: Rule::solid(4000);
+    /// Who sees an answer.
+    pub Audience: Rule::one_of(&["ephemeral", "in_channel"]);
+}
+
+/// What a program answers.
+pub struct Answer {
+    pub feed: Feed,
+    pub shown: Shown,
+}
+
+/// Where an answer is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    ToCaller,
+    /// As a post in the channel.
+    ToAll,
+    /// In place of the message whose action was clicked. To a command there is none, and it is as `ToCaller`.
+    InPlace,
+}
+
+impl Answer {
+    /// The answer of these words. 422 for a bad text, another `response_type` than those of [`Audience`], and a bad name.
+    pub fn later(
+        text: &str,
+        (response_type, is_in_place): (Option<&str>, bool),
+        username: &str,
+        actions: Vec<actions::New>,
+    ) -> Result<Answer> {
+        let text = AnswerText::check(text, "text").map_err(Error::Invalid)?.to_owned();
+        let audience = response_type.map(|audience| Audience::check(audience, "response_type")).transpose();
+        let author = feeds::Username::check(username, "username").map_err(Error::Invalid)?.to_owned();
+        let shown = Shown::of(audience.map_err(Error::Invalid)?, is_in_place);
+        Ok(Answer { feed: Feed { actions, ..Post { text, author, ..Post::default() }.into() }, shown })
+    }
+}
+
+impl Shown {
+    pub fn of(response_type: Option<&str>, is_in_place: bool) -> Shown {
+        match response_type {
+            _ if is_in_place => Shown::InPlace,
+            Some("in_channel") => Shown::ToAll,
+            _ => Shown::ToCaller,
+        }
+    }
+}
+
+/// What has become of an answer.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Reply {
+    /// What the caller alone sees; may be empty.
+    pub text: String,
+    /// The post that it has become, or the message that it has replaced.
+    pub message: Option<MessageId>,
+}
+
+/// Shows the first answer to a call; there may be none. 404 if the program has gone meanwhile; 422 for an invalid answer; other errors as in
+/// [`calling::prepare`].
+pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<Reply> {
+    let under_way = find(tx, &call.token)?.ok_or(UNKNOWN)?;
+    let reply = answer.map_or_else(|| Ok(Reply::default()), |answer| under_way.show(tx, answer))?;
+    if under_way.message.is_some() {
+        let json = serde_json::to_string(&reply).map_err(Error::internal)?;
+        tx.prepare_cached("update calls set reply = ?2 where token_hash = ?1")?.execute((secret::sha256(&call.token), json))?;
+    }
+    Ok(reply)
+}
+
+/// Shows a later answer: to the caller as an event. For everybody who knows the token. 404 for an unknown token, after half an hour and
+/// after five answers; other errors as in [`answer`].
+pub fn answer_later(tx: &mut Tx, token: &str, answer: &Answer) -> Result<()> {
+    let hash = secret::sha256(token);
+    let counted = "update calls set answers = answers + 1 where token_hash = ?1 and answers < ?2 and expires_at > ?3";
+    if tx.prepare_cached(counted)?.execute((hash, MOST_ANSWERS, tx.now()))? == 0 {
+        return Err(Error::NotFound(Code::CallNotFound));
+    }
+    let under_way = find(tx, token)?.ok_or(UNKNOWN)?;
+    let Reply { text, message } = under_way.show(tx, answer)?;
+    if message.is_some() {
+        return Ok(());
+    }
+    let UnderWay { program, name, organisation, channel, user, thread, message } = under_way;
+    let command = if let Program::Command(_) = program { format!("/{name}") } else { name };
+    let data = CommandAnswer {
+        command: &command,
+        text: &text,
+        organisation_id: organisation,
+        channel_id: channel,
+        thread_id: thread,
+        message_id: message,
+    };
+    events::emit_to_account(tx, user, Kind::CommandAnswer, data)
+}
+
+/// What a program has answered to the receiver alone: to a command, or to a click on an action of a message.
+#[derive(Serialize, JsonSchema)]
+pub struct CommandAnswer<'a> {
+    /// The command with its slash; for a click on the action of a bot or a webhook, its name.
+    pub command: &'a str,
+    /// The answer, in Markdown.
+    pub text: &'a str,
+    /// The organisation.
+    pub organisation_id: OrganisationId,
+    /// The channel in which it was called.
+    pub channel_id: ChannelId,
+    /// The post in whose thread it was called; null in the channel itself.
+    pub thread_id: Option<MessageId>,
+    /// The message whose action was clicked; null for a command.
+    pub message_id: Option<MessageId>,
+}
+
+/// A call that may still be answered.
+struct UnderWay {
+    program: Program,
+    name: String,
+    organisation: OrganisationId,
+    channel: ChannelId,
+    user: UserId,
+    thread: Option<MessageId>,
+    /// The message whose action was clicked.
+    message: Option<MessageId>,
+}
+
+fn find(tx: &Tx, token: &str) -> Result<Option<UnderWay>> {
+    let sql = "select k.program, c.organisation_id, k.channel_id, k.user_id, k.thread_id, k.message_id
+        from calls k join channels c on c.id = k.channel_id where k.token_hash = ?1";
+    let row = |row: &Row| {
+        let program: String = row.get(0)?;
+        Ok((program, (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
+    };
+    let found = tx.prepare_cached(sql)?.query_row([secret::sha256(token)], row).optional()?;
+    let Some((program, (organisation, channel, user, thread, message))) = found else { return Ok(None) };
+    let program = serde_json::from_str(&program).map_err(Error::internal)?;
+    let Target { name, .. } = programs::find(tx, organisation, channel, program)?;
+    Ok(Some(UnderWay { program, name, organisation, channel, user, thread, message }))
+}
+
+impl UnderWay {
+    /// Shows an answer. One for all is posted in the place of the call, under the program's name if it gives none. Whoever called must
+    /// still be allowed to post there.
+    fn show(&self, tx: &mut Tx, answer: &Answer) -> Result<Reply> {
+        let feed = &answer.feed;
+        let replaced = self.message.filter(|_| answer.shown == Shown::InPlace);
+        if replaced.is_none() && answer.shown != Shown::ToAll {
+            return Ok(Reply { text: feed.message.clone(), message: None });
+        }
+        access::may_post(tx, Caller::acting_as(self.user), self.channel, UNKNOWN_CHANNEL)?.require_live()?;
+        let message = match (replaced, self.program) {
+            (Some(id), program) => {
+                let message = record::find_live(tx, self.channel, id)?;
+                posting::Content::check(&feed.message, "text").map_err(Error::Invalid)?;
+                let actions = Actions::check(tx, program, &feed.actions)?;
+                editing::replace(tx, message, &feed.message, actions.as_ref())?.id
+            }
+            (None, Program::Bot(bot)) => {
+                let (content, actions) = (feed.message.clone(), feed.actions.clone());
+                let new = posting::New { content, thread: self.thread, id: None, actions };
+                posting::create(tx, Caller::acting_as(bot), self.channel, new)?.id
+            }
+            (None, program) => {
+                let root = calling::root(tx, self.channel, self.thread)?;
+                feeds::post_answer(tx, (self.channel, self.organisation), root, (program, &self.name), feed)?
+            }
+        };
+        Ok(Reply { text: String::new(), message: Some(message) })
+    }
+}

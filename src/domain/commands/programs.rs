@@ -1,0 +1,94 @@
+//! The programs that calls go to: where each is, what signs its calls, and whether whoever answers for it still may.
+
+use rusqlite::OptionalExtension;
+
+use super::{Form, UNKNOWN};
+use crate::{
+    db::Tx,
+    domain::{
+        access,
+        messages::actions::Program,
+        rights::Rights,
+        webhooks::{owners, record},
+    },
+    error::{Code, Error, Result},
+    id::{ChannelId, CommandId, OrganisationId, UserId, WebhookId},
+};
+
+/// Where the calls of a program go.
+pub(super) struct Target {
+    /// The name under which its answers are posted.
+    pub name: String,
+    pub url: String,
+    /// Host and port of the address.
+    pub host: String,
+    /// The signing secrets (`whsec_…`).
+    pub secrets: Vec<String>,
+    pub form: Form,
+}
+
+const UNAVAILABLE: Error =
+    Error::Forbidden(Code::ProgramUnavailable, "The program that has posted this takes no clicks any more");
+
+/// Finds a program that may be called in a channel. For a command: 404 if it was deleted, 403 if whoever answers for it may not do so
+/// any more. For others: 403 if the program has gone, has no address any more, or may not be in the channel. 422 if the server's key
+/// can't open its secret.
+pub(super) fn find(tx: &Tx, organisation: OrganisationId, channel: ChannelId, program: Program) -> Result<Target> {
+    match program {
+        Program::Command(id) => command(tx, organisation, id),
+        Program::Webhook(id) => webhook(tx, channel, id),
+        Program::Bot(id) => bot(tx, organisation, channel, id),
+    }
+}
+
+fn command(tx: &Tx, organisation: OrganisationId, id: CommandId) -> Result<Target> {
+    let sql = "select owner_id, name, url, target, form, secret from commands where id = ?1 and organisation_id = ?2";
+    let found: Option<(UserId, String, String, String, Form, Vec<u8>)> = tx
+        .prepare_cached(sql)?
+        .query_row((id, organisation), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
+        .optional()?;
+    let (owner, name, url, host, form, sealed) = found.ok_or(UNKNOWN)?;
+    if !manages(tx, organisation, owner)? {
+        return Err(Error::Forbidden(Code::CommandOwnerBarred, "Whoever made the command may not manage it any more"));
+    }
+    Ok(Target { name, url, host, secrets: vec![open(tx, &sealed, "command")?], form })
+}
+
+fn webhook(tx: &Tx, channel: ChannelId, id: WebhookId) -> Result<Target> {
+    let webhook = record::find(tx, channel, id)?.filter(|webhook| webhook.status == record::Status::Active).ok_or(UNAVAILABLE)?;
+    let url_by = webhook.url_by.ok_or(UNAVAILABLE)?;
+    let owner = owners::rights(tx, webhook.owner_id, channel)?;
+    let may_post = owner.is_some_and(|rights| rights.include(Rights::POST_MESSAGES));
+    if !may_post || owners::rights(tx, url_by, channel)?.is_none() {
+        return Err(UNAVAILABLE);
+    }
+    let secrets = record::secrets(tx, id)?;
+    Ok(Target { name: webhook.name, url: webhook.url, host: webhook.target, secrets, form: Form::Json })
+}
+
+fn bot(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: UserId) -> Result<Target> {
+    let sql = "select m.username, b.url, b.url_by, b.target, b.secret
+        from bots b join channel_members m on m.channel_id = ?2 and m.user_id = b.user_id where b.user_id = ?1 and b.url <> ''";
+    let found: Option<(String, String, UserId, String, Vec<u8>)> = tx
+        .prepare_cached(sql)?
+        .query_row((id, channel), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+        .optional()?;
+    let (name, url, url_by, host, sealed) = found.ok_or(UNAVAILABLE)?;
+    if access::membership(tx, organisation, id)?.is_none() || !manages(tx, organisation, url_by)? {
+        return Err(UNAVAILABLE);
+    }
+    Ok(Target { name, url, host, secrets: vec![open(tx, &sealed, "bot")?], form: Form::Json })
+}
+
+/// Whether the user may manage programs of the organisation.
+fn manages(tx: &Tx, organisation: OrganisationId, user: UserId) -> Result<bool> {
+    let own = access::membership(tx, organisation, user)?;
+    Ok(own.is_some_and(|own| own.rights.include(Rights::MANAGE_WEBHOOKS)))
+}
+
+fn open(tx: &Tx, sealed: &[u8], whose: &str) -> Result<String> {
+    tx.site().keys().open(sealed).map_err(|_| {
+        let says = format!("the {whose}'s secret can't be read, for the server's key was replaced: give it a new one");
+        Error::Invalid(Code::SecretUnreadable.says(says))
+    })
+}

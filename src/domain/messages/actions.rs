@@ -1,0 +1,126 @@
+//! Actions of messages: buttons below what a program has posted. A click is a call of that program, which
+//! [`commands::clicking`](crate::domain::commands::clicking) makes.
+
+use rusqlite::Connection;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    domain::text::{self, Rule},
+    error::{Code, Error, Result},
+    id::{ActionId, CommandId, UserId, WebhookId},
+};
+
+/// At most ten actions of a message.
+pub const MOST: usize = 10;
+
+text::rules! {
+    /// What stands on the button.
+    pub Label: Rule::line(75).at_least(1).visible();
+    pub Style: Rule::one_of(&["default", "primary", "danger"]);
+    /// What the program gets with a click.
+    pub Value: Rule::text(2000);
+}
+
+/// An action to be shown.
+#[derive(Clone)]
+pub struct New {
+    pub label: String,
+    /// `default` if it is none.
+    pub style: Option<String>,
+    pub value: String,
+}
+
+/// The program that a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Program {
+    Bot(UserId),
+    Webhook(WebhookId),
+    Command(CommandId),
+}
+
+impl Program {
+    /// Whether it has an address for clicks.
+    fn has_address(self, conn: &Connection) -> Result<bool> {
+        let (sql, id) = match self {
+            Program::Bot(id) => ("select 1 from bots where user_id = ?1 and url <> ''", id.0),
+            Program::Webhook(id) => ("select 1 from webhooks where id = ?1 and url <> ''", id.0),
+            Program::Command(id) => ("select 1 from commands where id = ?1", id.0),
+        };
+        Ok(conn.prepare_cached(sql)?.exists([id.as_bytes()])?)
+    }
+}
+
+/// What the actions of a message are, in the order in which they are shown. Stored with the message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Actions {
+    /// The program that posted the message.
+    pub program: Program,
+    pub list: Vec<Action>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Action {
+    pub id: ActionId,
+    pub label: String,
+    pub style: String,
+    pub value: String,
+}
+
+impl Actions {
+    /// The actions of a message that the program posts; none for an empty list. 422 for a bad field, for more than [`MOST`], and for a
+    /// program without an address for clicks.
+    pub fn check(conn: &Connection, program: Program, list: &[New]) -> Result<Option<Actions>> {
+        if list.is_empty() {
+            return Ok(None);
+        }
+        if list.len() > MOST {
+            let says = format!("a message has at most {MOST} actions");
+            return Err(Error::Invalid(Code::TooManyItems.says(says).at("actions").past(MOST)));
+        }
+        if !program.has_address(conn)? {
+            let says = "actions: only bots and webhooks that have an address (url) for clicks post them";
+            return Err(Error::Invalid(Code::ProgramUnavailable.says(says).at("actions")));
+        }
+        let list = list.iter().map(Action::check).collect::<Result<_>>()?;
+        Ok(Some(Actions { program, list }))
+    }
+
+    pub(super) fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(Error::internal)
+    }
+
+    pub(super) fn of(stored: Option<&str>) -> Option<Actions> {
+        stored.and_then(|stored| serde_json::from_str(stored).ok())
+    }
+
+    pub(super) fn shown(&self) -> Vec<ActionObject<'_>> {
+        self.list.iter().map(|Action { id, label, style, .. }| ActionObject { id: *id, label, style }).collect()
+    }
+}
+
+impl Action {
+    fn check(New { label, style, value }: &New) -> Result<Action> {
+        let invalid = |refusal: crate::error::Refusal| Error::Invalid(refusal.at("actions"));
+        Ok(Action {
+            id: ActionId::new(),
+            label: Label::check(label, "actions: each label").map_err(invalid)?.into(),
+            style: Style::check(style.as_deref().unwrap_or("default"), "actions: each style").map_err(invalid)?.into(),
+            value: Value::check(value, "actions: each value").map_err(invalid)?.into(),
+        })
+    }
+}
+
+/// What can be clicked. Its value is between the program and the server.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Action")]
+pub(super) struct ActionObject<'a> {
+    /// The id in the address of a click.
+    id: ActionId,
+    /// What stands on the button.
+    label: &'a str,
+    /// How the button looks: `primary` for what is mostly wanted, `danger` for what can't be undone.
+    #[schemars(extend("enum" = ["default", "primary", "danger"]))]
+    style: &'a str,
+}
