@@ -19,15 +19,15 @@ pub fn epoch(conn: &Connection) -> rusqlite::Result<String> {
     conn.prepare_cached("select value from meta where key = 'epoch'")?.query_row([], |row| row.get(0))
 }
 
-/// SQL of a row's body without the text and mentions of its message, which is the body itself or is in an envelope.
+/// SQL of a row's body without the text, mentions and actions of its message, which is the body itself or is in an envelope.
 macro_rules! erased {
     () => {
-        "json_replace(body, '$.content', '', '$.message', '', '$.mentions', json('[]'),
-           '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'))"
+        "json_replace(body, '$.content', '', '$.message', '', '$.mentions', json('[]'), '$.actions', json('[]'),
+           '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'), '$.data.actions', json('[]'))"
     };
 }
 
-/// SQL of the body of a row of `events` without its message's text and mentions.
+/// SQL of the body of a row of `events` without its message's text, mentions and actions.
 pub const ERASED: &str = erased!();
 
 /// The columns that [`from_row`] reads. They leave out the text of a deleted message, which its rows may still contain until

@@ -297,3 +297,22 @@ async fn clicks_end_with_the_rights_of_whoever_clicks_and_answers() {
     scene.ada.delete(&format!("{}/{}", scene.messages(), text(&message["id"]))).await.expect(200);
     scene.click(&scene.ada, &message, json!({})).await.refused(404, Code::MessageNotFound);
 }
+
+#[tokio::test]
+async fn a_deleted_message_leaves_no_label_in_any_of_its_events() {
+    let scene = Scene::answering(json!({ "text": "ok" })).await;
+    let events = json!(["message.created", "message.updated", "message.deleted"]);
+    let body = json!({ "webhook_name": "mirror", "webhook_url": scene.receiver.url, "events": events });
+    let hook = scene.ada.hook_with(&scene.channel, body).await;
+    hook.set("paused").await;
+    let message = scene.asked().await;
+    let edit = json!({ "content": "Build 8 passed", "message_id": message["id"] });
+    scene.program.put(&scene.messages(), edit).await.expect(200);
+    let labels = |table: &str, column: &str| scene.server.count(&format!("{table} where {column} like '%Not now%'"));
+    scene.server.followed().await;
+    assert_eq!([labels("webhook_events", "payload"), labels("messages", "actions")], [2, 1]);
+    assert!(labels("events", "body") > 0);
+    scene.ada.delete(&format!("{}/{}", scene.messages(), text(&message["id"]))).await.expect(200);
+    scene.server.followed().await;
+    assert_eq!([labels("webhook_events", "payload"), labels("messages", "actions"), labels("events", "body")], [0, 0, 0]);
+}

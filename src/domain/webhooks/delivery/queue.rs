@@ -147,10 +147,10 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
     Ok(Claim::Taken(Box::new(claimed)))
 }
 
-/// SQL of a payload without the message's text.
+/// SQL of a payload without the message's text, mentions and actions.
 macro_rules! erased {
     () => {
-        "json_replace(payload, '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'))"
+        "json_replace(payload, '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'), '$.data.actions', json('[]'))"
     };
 }
 
