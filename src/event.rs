@@ -325,7 +325,7 @@ impl Queue {
             Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
             Effect::Publish(event) => match event.kind {
                 Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),
-                Kind::Updated | Kind::Deleted | Kind::Reaction | Kind::Departed | Kind::Reclaimed => {
+                Kind::Updated | Kind::Deleted | Kind::Reaction | Kind::Channel | Kind::Departed | Kind::Reclaimed => {
                     matches!(self, Queue::Deliveries | Queue::Forwarding)
                 }
                 _ => self == Queue::Forwarding,

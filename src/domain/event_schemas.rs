@@ -74,6 +74,11 @@ pub fn delivery_schema(kind: DeliveryKind, generator: &mut SchemaGenerator) -> S
             Delivery::<Message>::json_schema(generator)
         }
         DeliveryKind::ReactionAdded | DeliveryKind::ReactionRemoved => Delivery::<ReactionChange>::json_schema(generator),
+        DeliveryKind::MemberJoined
+        | DeliveryKind::MemberLeft
+        | DeliveryKind::ChannelUpdated
+        | DeliveryKind::ChannelArchived
+        | DeliveryKind::ChannelUnarchived => Delivery::<ChannelUpdate>::json_schema(generator),
         DeliveryKind::Test => Delivery::<Tested>::json_schema(generator),
     };
     schema.remove("description");

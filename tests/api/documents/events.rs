@@ -143,6 +143,15 @@ async fn record(server: &Server) -> Value {
     for method in ["PUT", "DELETE"] {
         ada.call(method, &reaction, None).await.expect(200);
     }
+    let joan = server.member(&ada, &organisation, "joan", "member").await;
+    for (who, method, path, body) in [
+        (&ada, "POST", "users", json!({ "user_ids": [joan.user_id] })),
+        (&joan, "POST", "leave", Value::Null),
+        (&ada, "PUT", "archive", json!({ "archived": true })),
+        (&ada, "PUT", "archive", json!({ "archived": false })),
+    ] {
+        who.call(method, &format!("/channels/{channel}/{path}"), Some(body)).await.expect(200);
+    }
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
     let mut sent = BTreeMap::new();
     while sent.len() < DeliveryKind::ALL.len() {

@@ -10,13 +10,26 @@ use super::{
     scene::{Scene, fed},
 };
 use crate::{
-    harness::text,
+    harness::{Client, text},
     receiver::{Hook, Receiver},
     shapes::assert_delivered,
     socket::Socket,
 };
 
-const ALL: [&str; 5] = ["message.created", "message.updated", "message.deleted", "reaction.added", "reaction.removed"];
+const ALL: [&str; 10] = [
+    "message.created",
+    "message.updated",
+    "message.deleted",
+    "reaction.added",
+    "reaction.removed",
+    "member.joined",
+    "member.left",
+    "channel.updated",
+    "channel.archived",
+    "channel.unarchived",
+];
+/// Those of messages.
+const MESSAGES: &[&str] = ALL.split_at(5).0;
 
 /// A webhook of Ada's that delivers these kinds, and its receiver.
 async fn choosing(scene: &Scene, events: &[&str]) -> (Receiver, Hook) {
@@ -61,7 +74,7 @@ async fn everything(scene: &Scene, message: &str) {
 #[tokio::test]
 async fn what_happens_to_a_message_is_delivered_to_a_webhook_that_has_chosen_it() {
     let scene = scene().await;
-    let (mut receiver, _hook) = choosing(&scene, &ALL).await;
+    let (mut receiver, _hook) = choosing(&scene, MESSAGES).await;
     let mut socket = Socket::listening(&scene.ada, &[&scene.channel]).await;
     let post = scene.say("The engine has arrived").await;
     let reply = scene.ada.reply(&scene.channel, &post, "At last").await;
@@ -114,7 +127,7 @@ async fn nothing_else_is_delivered_than_what_is_chosen() {
 #[tokio::test]
 async fn of_what_programs_have_fed_only_reactions_are_delivered() {
     let (scene, feeding) = fed().await;
-    let (mut receiver, _hook) = choosing(&scene, &ALL).await;
+    let (mut receiver, _hook) = choosing(&scene, MESSAGES).await;
     let sent = scene.ada.post(&feeding.feed, json!({ "message": "main is green" })).await.expect(200);
     everything(&scene, &text(&sent["message_id"])).await;
     let delivered = by_kind(&mut receiver, 2).await;
@@ -126,14 +139,14 @@ async fn of_what_programs_have_fed_only_reactions_are_delivered() {
 #[tokio::test]
 async fn a_deleted_message_leaves_no_text_in_any_of_its_events() {
     let scene = scene().await;
-    let (mut receiver, hook) = choosing(&scene, &ALL).await;
+    let (mut receiver, hook) = choosing(&scene, MESSAGES).await;
     hook.set("paused").await;
     let post = scene.say("a slip of the pen").await;
     everything(&scene, &post).await;
     scene.server.followed().await;
     assert_eq!(scene.server.count("webhook_events where payload like '%slip%' or payload like '%At last%'"), 0);
     hook.set("active").await;
-    for (kind, event) in by_kind(&mut receiver, ALL.len()).await {
+    for (kind, event) in by_kind(&mut receiver, MESSAGES.len()).await {
         assert!(kind.starts_with("reaction") || event["data"]["content"] == "", "{event}");
     }
 }
@@ -153,7 +166,7 @@ async fn kinds_are_listed_and_unknown_ones_refused() {
         (json!(["webhook.test"]), 422, Code::InvalidValue),
         (json!(["message"]), 422, Code::InvalidValue),
         (json!([""]), 422, Code::InvalidValue),
-        (json!([ALL[0], ALL[1], ALL[2], ALL[3], ALL[4], ALL[0]]), 422, Code::TooManyItems),
+        (json!([&ALL[..], &ALL[..1]].concat()), 422, Code::TooManyItems),
         (json!("message.created"), 400, Code::InvalidValue),
     ] {
         scene.ada.post(&path, new(events.clone())).await.refused(status, code);
@@ -168,7 +181,7 @@ async fn kinds_are_listed_and_unknown_ones_refused() {
 #[tokio::test]
 async fn only_messages_that_begin_with_a_trigger_word_are_delivered() {
     let scene = scene().await;
-    let (mut receiver, hook) = choosing(&scene, &ALL).await;
+    let (mut receiver, hook) = choosing(&scene, MESSAGES).await;
     scene.ada.put(&hook.path(""), json!({ "trigger_words": ["Deploy", "at last"] })).await.expect(200);
     let post = scene.say("The engine: deploy it").await;
     scene.ada.reply(&scene.channel, &post, "deployed").await;
@@ -212,4 +225,41 @@ async fn trigger_words_are_bounded() {
     }
     let kept = scene.ada.put(&changed, json!({ "webhook_name": "other" })).await.expect(200);
     assert_eq!(kept["data"]["trigger_words"], json!(["two words"]));
+}
+
+#[tokio::test]
+async fn what_happens_to_a_channel_and_its_members_is_delivered_to_a_webhook_that_has_chosen_it() {
+    let scene = scene().await;
+    let (mut receiver, hook) = choosing(&scene, &ALL[5..]).await;
+    let (mut messages, _hook) = choosing(&scene, MESSAGES).await;
+    let mut socket = Socket::listening(&scene.ada, &[&scene.channel]).await;
+    let channel = format!("/channels/{}", scene.channel);
+    let grace = scene.server.member(&scene.ada, &scene.organisation, "newcomer", "member").await;
+    let call = async |who: &Client, method: &str, path: &str, body: Value| {
+        who.call(method, &format!("{channel}{path}"), Some(body)).await.expect(200);
+    };
+    let steps = [
+        (&scene.ada, "POST", "/users", json!({ "user_ids": [grace.user_id] }), "member.joined"),
+        (&scene.ada, "PATCH", "", json!({ "topic": "Six bells" }), "channel.updated"),
+        (&grace, "POST", "/leave", json!({}), "member.left"),
+        (&scene.ada, "PUT", "/archive", json!({ "archived": true }), "channel.archived"),
+        (&scene.ada, "PUT", "/archive", json!({ "archived": false }), "channel.unarchived"),
+    ];
+    for (who, method, path, body, kind) in steps {
+        call(who, method, path, body).await;
+        let event = receiver.next().await.json();
+        assert_delivered(&event);
+        assert_eq!(event["type"], kind);
+        assert_eq!(event["data"], socket.on(&scene.channel).await["data"], "as it is pushed");
+        let about = if kind.starts_with("member") { &grace.user_id } else { &scene.ada.user_id };
+        assert_eq!([&event["data"]["user_id"], &event["data"]["channels_id"]], [about, &scene.channel]);
+    }
+    // Another name in the channel is told to clients alone.
+    call(&scene.ada, "PATCH", "/username", json!({ "username": "countess" })).await;
+    scene.ada.put(&hook.path(""), json!({ "events": ["member.left"] })).await.expect(200);
+    call(&scene.ada, "PATCH", "", json!({ "topic": "Eight bells" })).await;
+    scene.server.followed().await;
+    assert!(receiver.is_empty() && messages.is_empty());
+    scene.say("The engine has arrived").await;
+    assert_eq!(messages.next().await.json()["type"], "message.created");
 }

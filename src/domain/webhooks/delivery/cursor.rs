@@ -54,6 +54,7 @@ pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logge
              when '{}' then {}
              when '{}' then {}
              when '{}' then {}
+             when '{}' then {}
              when '{}' then {} or exists (select 1 from webhook_events k where k.message_n = e.message_n)
              else e.type in ('{}', '{}')
            end as concerns
@@ -64,6 +65,14 @@ pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logge
         wanted(&[DeliveryKind::MessageUpdated]),
         Kind::Reaction.name(),
         wanted(&[DeliveryKind::ReactionAdded, DeliveryKind::ReactionRemoved]),
+        Kind::Channel.name(),
+        wanted(&[
+            DeliveryKind::MemberJoined,
+            DeliveryKind::MemberLeft,
+            DeliveryKind::ChannelUpdated,
+            DeliveryKind::ChannelArchived,
+            DeliveryKind::ChannelUnarchived,
+        ]),
         Kind::Deleted.name(),
         wanted(&[DeliveryKind::MessageDeleted]),
         Kind::Departed.name(),

@@ -1,4 +1,4 @@
-//! Webhooks follow the event log. What happens to messages becomes a delivery for each webhook of the channel that has chosen such
+//! Webhooks follow the event log. What happens in a channel becomes a delivery for each webhook of the channel that has chosen such
 //! events, a deletion erases the text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`departures`]). Deliveries
 //! and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no webhook are skipped in a
 //! read: where there are no webhooks, a post costs no second write.
@@ -101,7 +101,7 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
                     row.message.map_or(Ok(()), |n| queue::erase(tx, n))?;
                     queued += queue(tx, &row)?;
                 }
-                Kind::Message | Kind::Updated | Kind::Reaction => queued += queue(tx, &row)?,
+                Kind::Message | Kind::Updated | Kind::Reaction | Kind::Channel => queued += queue(tx, &row)?,
                 // The next slice processes the rest of this row.
                 _ if !departures::slice(tx, &row)? => break,
                 _ => {}
@@ -173,13 +173,13 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
 /// The event of a row; none for a row that repeats another, and none about a feed's post but reactions to it: two servers that feed
 /// each other would never end.
 fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
-    let Some(n) = row.message else { return Ok(None) };
     if row.kind == Kind::Message {
-        let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(None) };
+        let message = row.message.map_or(Ok(None), |n| lists::find_at(tx, n))?;
+        let Some(message) = message.filter(|message| message.kind != FED) else { return Ok(None) };
         let (kind, at) = (DeliveryKind::MessageCreated, message.created_at);
         return Ok(Some(Event { kind, at, payload: queue::payload(kind, at, &message)?, text: Some(message.content) }));
     }
-    // What happens to a reply is told to its channel and to its thread.
+    // What happens to a reply is told to its channel and to its thread, and what happens to a member to them, too.
     if row.channel.is_none_or(|channel| Stream::Channel(channel).to_string() != row.stream) {
         return Ok(None);
     }
@@ -189,17 +189,19 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
                exists (select 1 from messages where n = ?2 and type = ?3)
              from events where seq = ?1",
         )?
-        .query_row((row.seq, n, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        .query_row((row.seq, row.message, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let action = action.as_deref();
     let kind = match row.kind {
-        Kind::Reaction if action.as_deref() == Some("removed") => DeliveryKind::ReactionRemoved,
-        Kind::Reaction => DeliveryKind::ReactionAdded,
-        Kind::Deleted => DeliveryKind::MessageDeleted,
-        _ => DeliveryKind::MessageUpdated,
+        Kind::Channel => action.and_then(DeliveryKind::of_channel),
+        Kind::Reaction if action == Some("removed") => Some(DeliveryKind::ReactionRemoved),
+        Kind::Reaction => Some(DeliveryKind::ReactionAdded),
+        Kind::Deleted => Some(DeliveryKind::MessageDeleted),
+        _ => Some(DeliveryKind::MessageUpdated),
     };
     if is_fed && row.kind != Kind::Reaction {
         return Ok(None);
     }
-    let Some(data) = data else { return Ok(None) };
+    let (Some(kind), Some(data)) = (kind, data) else { return Ok(None) };
     let data = RawValue::from_string(data).map_err(Error::internal)?;
     let text = text.filter(|_| kind == DeliveryKind::MessageUpdated);
     Ok(Some(Event { kind, at: row.created_at, payload: queue::payload(kind, row.created_at, data)?, text }))

@@ -58,6 +58,11 @@ const EVENTS = [
   { kind: 'message.deleted', title: () => t('settings.webhookDeleted') },
   { kind: 'reaction.added', title: () => t('settings.webhookReacted') },
   { kind: 'reaction.removed', title: () => t('settings.webhookUnreacted') },
+  { kind: 'member.joined', title: () => t('settings.webhookJoined') },
+  { kind: 'member.left', title: () => t('settings.webhookLeft') },
+  { kind: 'channel.updated', title: () => t('settings.webhookChannel') },
+  { kind: 'channel.archived', title: () => t('settings.webhookArchived') },
+  { kind: 'channel.unarchived', title: () => t('settings.webhookUnarchived') },
 ]
 
 /** What the fields of a webhook have. @param {FormData} values */
