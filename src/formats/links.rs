@@ -68,8 +68,20 @@ pub fn with_visible_links(text: &str) -> String {
         rest = &sign[1..];
         match sign.as_bytes()[0] {
             b'\\' => {
-                links.shown.push('\\');
+                // At the end of an address the backslash may be a part of it, and escapes nothing then.
+                if let Some(behind) = rest.strip_prefix('[') {
+                    links.shown.push('\\');
+                    links.opens();
+                    links.is_sure = false;
+                    rest = behind;
+                    continue;
+                }
                 let escaped = rest.chars().next().filter(char::is_ascii_punctuation).map_or(0, char::len_utf8);
+                if escaped == 0 {
+                    links.text("\\")
+                } else {
+                    links.shown.push('\\')
+                }
                 links.text(&rest[..escaped]);
                 rest = &rest[escaped..];
             }
@@ -211,7 +223,12 @@ mod tests {
             ("[x <y]> https://bank](https://evil.example)", "[x <y]> https://bank] (https://evil.example)"),
             ("[a](x[https://bank) y](https://evil.example)", "[a] (x[https://bank) y] (https://evil.example)"),
             ("[bank.example\n- ](https://evil.example)", "[bank.example\n- ] (https://evil.example)"),
+            ("[bank.example\\x](https://bank.examplex)", "[bank.example\\x] (https://bank.examplex)"),
             ("![bank.example](https://evil.example)", "![bank.example] (https://evil.example)"),
+            (
+                "https://x.example\\[bank.example](https://evil.example)",
+                "https://x.example\\[bank.example] (https://evil.example)",
+            ),
         ] {
             assert_eq!(with_visible_links(hidden), shown);
         }

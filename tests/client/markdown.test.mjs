@@ -46,6 +46,7 @@ const cases = [
   ['[mail](mailto:a@b.example)', 'p(a[mailto:a@b.example](mail))'],
   ['see https://a.example/x_y?z=1, (https://b.example/c_(d)) **https://e.example**', 'p(see a[https://a.example/x_y?z=1](https://a.example/x_y?z=1), '
     + '(a[https://b.example/c_(d)](https://b.example/c_(d))) bold(a[https://e.example](https://e.example)))'],
+  ['https://a.example\\[x](https://b.example)', 'p(a[https://a.example](https://a.example)[x](a[https://b.example](https://b.example)))'],
   ['<https://a.example/,> <mailto:a@b.example> <script>', 'p(a[https://a.example/,](https://a.example/,) a[mailto:a@b.example](a@b.example) <script>)'],
   ['javascript:alert(1) data:text/html,x ftp://a.example http:///x https://', 'p(javascript:alert(1) data:text/html,x ftp://a.example http:///x https://)'],
   ['xhttps://a.example', 'p(xhttps://a.example)'],

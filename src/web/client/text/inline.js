@@ -175,7 +175,7 @@ class Scan extends Nodes {
   }
 
   address() {
-    const found = this.afterLetter() ? null : this.match(/https?:\/\/[^\s<>"`[\]]{1,2048}/iy)
+    const found = this.afterLetter() ? null : this.match(/https?:\/\/[^\s<>"`[\]\\]{1,2048}/iy)
     const address = found && withoutEnd(found[0])
     if (!address || !isSafe(address)) return false
     this.at += address.length
