@@ -497,7 +497,7 @@ create table webhooks (
     old_secret_until integer,
     sender_secret   blob,                                     -- encrypted; a feed is taken only from who proves to know it
     target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
-    events          integer not null default 1,               -- what it delivers: message.created 1, message.updated 2, message.deleted 4, reaction.added 8, reaction.removed 16, member.joined 64, member.left 128, channel.updated 256, channel.archived 512, channel.unarchived 1024
+    events          integer not null default 1,               -- what it delivers: message.created 1, message.updated 2, message.deleted 4, reaction.added 8, reaction.removed 16, member.joined 64, member.left 128, channel.updated 256, channel.archived 512, channel.unarchived 1024, action.clicked 2048
     trigger_words   text not null default '[]',               -- JSON: a message that begins with none of them is not delivered; [] = each is
     from_seq        integer not null default 0,               -- the log's last seq when it began to deliver: not what came before
     last_success_at integer,

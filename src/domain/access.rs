@@ -92,6 +92,14 @@ impl Membership {
     }
 }
 
+impl Caller {
+    /// Whether the caller, who is this member, sees the addresses of bots and commands: a manager of webhooks, whose token, if it is one, has
+    /// that scope.
+    pub fn sees_programs(self, own: Membership) -> bool {
+        own.rights.include(Rights::MANAGE_WEBHOOKS) && self.grant.require_scope(Scope::Webhooks, true).is_ok()
+    }
+}
+
 /// The SQL condition under which the row `m` of `organisation_members` counts as a membership.
 pub const ENTITLED: &str = "m.status <> 'deactivated'";
 

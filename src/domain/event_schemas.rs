@@ -11,7 +11,7 @@ use crate::{
             stars::StarChange,
             updates::{ChannelIds, ChannelUpdate},
         },
-        commands::answers::CommandAnswer,
+        commands::{answers::CommandAnswer, clicking::ActionClick},
         log::{
             envelope::{self, Ids, Nothing, OrganisationIds},
             revocations::SessionUpdate,
@@ -79,6 +79,7 @@ pub fn delivery_schema(kind: DeliveryKind, generator: &mut SchemaGenerator) -> S
         | DeliveryKind::ChannelUpdated
         | DeliveryKind::ChannelArchived
         | DeliveryKind::ChannelUnarchived => Delivery::<ChannelUpdate>::json_schema(generator),
+        DeliveryKind::ActionClicked => Delivery::<ActionClick>::json_schema(generator),
         DeliveryKind::Test => Delivery::<Tested>::json_schema(generator),
     };
     schema.remove("description");

@@ -227,7 +227,9 @@ async fn world(
     members.extend(more);
     let channel = owner.channel(org, name, &members).await;
     // Allowed as a name, and refused at each attempt: it is this machine's own.
-    let hook = owner.hook(&channel, "http://localhost:9/").await;
+    let body =
+        json!({ "webhook_name": "out", "webhook_url": "http://localhost:9/", "events": ["message.created", "action.clicked"] });
+    let hook = owner.hook_with(&channel, body).await;
     let message = insider.say(&channel, "The engine has arrived").await;
     let attempt = text(&hook.history(1).await[0]["id"]);
     owner.reply(&channel, &message, "At last").await;

@@ -38,7 +38,7 @@ def world(name, others):
     body = {"organisation_id": organisation, "name": "engines", "userIds": others}
     channel = call("POST", "/channels", body)["data"]["id"]
     message = call("POST", f"/channels/{channel}/messages", {"content": "The engine has arrived"})["data"]["id"]
-    webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds", "webhook_url": "https://ci.example/"})["data"]
+    webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds", "webhook_url": "https://ci.example/", "events": ["message.created", "action.clicked"]})["data"]
     question = {"message": "Start it?", "actions": [{"label": "Start"}]}
     call("POST", f"/webhooks/feed/{webhook['webhook_slug']}", question)
     asked = call("GET", f"/channels/{channel}/messages?limit=1")["messages"][0]

@@ -13,7 +13,7 @@ use crate::{
         commands::{
             Form,
             answers::{self, Answer, Reply, Shown},
-            calling::Prepared,
+            calling::{self, Prepared},
         },
         messages::actions::New,
     },
@@ -23,8 +23,24 @@ use crate::{
     state::{App, delivery::sending},
 };
 
-/// Sends a call, and shows what the program answers. 422 without an answer of success, and for an invalid one.
+/// Sends a call, and shows what the program answers, even if whoever calls disconnects. 422 without an answer of success, and for an
+/// invalid one.
 pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
+    let app = app.clone();
+    let run = async move {
+        let answered = send(&app, call.clone()).await;
+        if let Err(err) = &answered {
+            let is_called = !matches!(err, Error::TooMany(_));
+            if let Err(err) = app.db.write(move |tx| calling::failed(tx, &call, is_called)).await {
+                tracing::warn!(err = err.detail(), "a call that has failed could not be marked so");
+            }
+        }
+        answered
+    };
+    tokio::spawn(run).await.map_err(Error::internal)?
+}
+
+async fn send(app: &App, call: Prepared) -> Result<Reply> {
     let reply = sending::call(app, &call).await?;
     let answer = of(reply.content_type.as_deref(), &reply.body, call.form)?;
     app.db.write_sized(reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await

@@ -76,16 +76,7 @@ impl Api {
         let click = Click { channel: *channel_id, message: *message_id, action: *action_id, id: body.0.id };
         let reply = match app.db.write(move |tx| clicking::prepare(tx, caller.0, click)).await? {
             Clicking::Answered(reply) => reply,
-            Clicking::Anew(call) => {
-                let id = call.id;
-                match carry_out(&app, call).await {
-                    Ok(reply) => reply,
-                    Err(err) => {
-                        app.db.write(move |tx| clicking::failed(tx, id)).await?;
-                        return Err(err);
-                    }
-                }
-            }
+            Clicking::Anew(call) => carry_out(&app, call).await?,
         };
         Ok(ok("Action clicked successfully", reply.into()))
     }

@@ -98,7 +98,8 @@ pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<R
     let reply = answer.map_or_else(|| Ok(Reply::default()), |answer| under_way.show(tx, answer))?;
     if under_way.message.is_some() {
         let json = serde_json::to_string(&reply).map_err(Error::internal)?;
-        tx.prepare_cached("update calls set reply = ?2 where token_hash = ?1")?.execute((secret::sha256(&call.token), json))?;
+        let sql = "update calls set reply = ?2 where token_hash = ?1 and click_id is not null";
+        tx.prepare_cached(sql)?.execute((secret::sha256(&call.token), json))?;
     }
     Ok(reply)
 }
@@ -174,19 +175,24 @@ fn find(tx: &Tx, token: &str) -> Result<Option<UnderWay>> {
 
 impl UnderWay {
     /// Shows an answer. One for all is posted in the place of the call, under the program's name if it gives none. Whoever called must
-    /// still be allowed to post there.
+    /// still be allowed to post there. What a member has fed with their bearer stays in their words.
     fn show(&self, tx: &mut Tx, answer: &Answer) -> Result<Reply> {
         let feed = &answer.feed;
+        let access = access::may_post(tx, Caller::acting_as(self.user), self.channel, UNKNOWN_CHANNEL)?;
         let replaced = self.message.filter(|_| answer.shown == Shown::InPlace);
         if replaced.is_none() && answer.shown != Shown::ToAll {
             return Ok(Reply { text: feed.message.clone(), message: None });
         }
-        access::may_post(tx, Caller::acting_as(self.user), self.channel, UNKNOWN_CHANNEL)?.require_live()?;
+        access.require_live()?;
         let message = match (replaced, self.program) {
             (Some(id), program) => {
                 let message = record::find_live(tx, self.channel, id)?;
+                let author = if let Program::Bot(bot) = program { Some(bot) } else { None };
+                if message.user != author {
+                    return Err(Error::Forbidden(Code::AuthorOnly, "A program replaces only what it has posted itself"));
+                }
                 posting::Content::check(&feed.message, "text").map_err(Error::Invalid)?;
-                let actions = Actions::check(tx, program, &feed.actions)?;
+                let actions = Actions::check(program, &feed.actions, || Ok(true))?;
                 editing::replace(tx, message, &feed.message, actions.as_ref())?.id
             }
             (None, Program::Bot(bot)) => {

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// How long a program may answer after a call.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(30 * 60);
+pub(super) const ANSWERED_WITHIN: Duration = Duration::from_secs(30 * 60);
 
 text::rules! {
     /// What follows the command's name.
@@ -46,6 +46,7 @@ pub struct Call {
 }
 
 /// A call that is ready to be sent.
+#[derive(Clone)]
 pub struct Prepared {
     /// By which the program recognises a call that it gets again (`webhook-id`).
     pub id: CallbackId,
@@ -199,6 +200,16 @@ pub(super) fn channel_name(conn: &Connection, channel: ChannelId) -> Result<Stri
 pub(super) fn root(conn: &Connection, channel: ChannelId, thread: Option<MessageId>) -> Result<Option<Root>> {
     let Some(thread) = thread else { return Ok(None) };
     Ok(Some(Root::find(conn, channel, thread)?.ok_or(UNKNOWN_THREAD)?))
+}
+
+/// Has a click that has failed called again if it is repeated, and forgets a call that has not even been sent.
+pub fn failed(tx: &mut Tx, call: &Prepared, is_called: bool) -> Result<()> {
+    let sql = match is_called {
+        true => "update calls set click_id = null where token_hash = ?1",
+        false => "delete from calls where token_hash = ?1",
+    };
+    tx.prepare_cached(sql)?.execute([secret::sha256(&call.token)])?;
+    Ok(())
 }
 
 /// Deletes up to `limit` calls that can't be answered any more.

@@ -1,20 +1,22 @@
 //! Clicks on the actions of messages: calls of the program that has posted the message.
 
+use std::time::Duration;
+
 use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     answers::Reply,
-    calling::{self, Clicked, Place, Prepared},
-    programs::{self, Target},
+    calling::{self, ANSWERED_WITHIN, Clicked, Place, Prepared},
+    programs::{self, Target, UNAVAILABLE},
 };
 use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, UNKNOWN_CHANNEL},
         messages::record,
-        webhooks::delivery::queue::Delivery,
+        webhooks::delivery::{kind::DeliveryKind, queue::Delivery},
     },
     error::{Code, Error, Result},
     id::{ActionId, CallbackId, ChannelId, MessageId, OrganisationId, UserId},
@@ -76,7 +78,11 @@ pub fn prepare(tx: &mut Tx, caller: Caller, click: Click) -> Result<Clicking> {
     let message = record::find_live(tx, channel, message)?;
     let actions = message.actions.ok_or(UNKNOWN)?;
     let found = actions.list.iter().find(|known| known.id == action).ok_or(UNKNOWN)?;
-    let Target { url, host, secrets, form, .. } = programs::find(tx, access.organisation, channel, actions.program)?;
+    let target = programs::find(tx, access.organisation, channel, actions.program).map_err(|err| match err {
+        Error::NotFound(_) | Error::Forbidden(..) => UNAVAILABLE,
+        other => other,
+    });
+    let Target { url, host, secrets, form, .. } = target?;
     let thread = message.is_reply.then_some(message.thread);
     let clicked = Some(Clicked { message: message.id, action, click: id });
     let token = calling::open(tx, &Place { program: actions.program, channel, user: caller.user, thread, clicked })?;
@@ -93,7 +99,8 @@ pub fn prepare(tx: &mut Tx, caller: Caller, click: Click) -> Result<Clicking> {
         username: access.username.as_deref().unwrap_or_default(),
         response_url: &calling::response_url(tx, &token),
     };
-    let body = serde_json::to_string(&Delivery::new("action.clicked", tx.now(), &data)).map_err(Error::internal)?;
+    let body =
+        serde_json::to_string(&Delivery::new(DeliveryKind::ActionClicked.name(), tx.now(), &data)).map_err(Error::internal)?;
     Ok(Clicking::Anew(Prepared {
         id: id.unwrap_or_else(CallbackId::new),
         organisation: access.organisation,
@@ -107,15 +114,22 @@ pub fn prepare(tx: &mut Tx, caller: Caller, click: Click) -> Result<Clicking> {
     }))
 }
 
+/// How long a click is under way at most.
+const UNDER_WAY: Duration = Duration::from_secs(10);
+
 const UNKNOWN: Error = Error::NotFound(Code::ActionNotFound);
 
 /// What the same click was answered before; none if it is new. 422 if it is under way, and for an id that another click has.
 fn repeated(tx: &Tx, caller: Caller, click: Click) -> Result<Option<Reply>> {
     let Some(id) = click.id else { return Ok(None) };
-    let sql = "select user_id = ?2 and message_id = ?3 and action_id = ?4, reply from calls where click_id = ?1";
+    // A server that was killed has recorded no answer: by then, no program would be waited for.
+    let sql = "update calls set click_id = null where click_id = ?1 and reply is null and expires_at <= ?2";
+    tx.prepare_cached(sql)?.execute((id, tx.now() + ANSWERED_WITHIN - UNDER_WAY))?;
+    let sql =
+        "select user_id = ?2 and channel_id = ?3 and message_id = ?4 and action_id = ?5, reply from calls where click_id = ?1";
     let found: Option<(bool, Option<String>)> = tx
         .prepare_cached(sql)?
-        .query_row((id, caller.user, click.message, click.action), |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row((id, caller.user, click.channel, click.message, click.action), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match found {
         None => Ok(None),
@@ -123,10 +137,4 @@ fn repeated(tx: &Tx, caller: Caller, click: Click) -> Result<Option<Reply>> {
         Some((true, None)) => Err(Error::Invalid(Code::ClickUnderWay.says("The program has not answered this click yet"))),
         Some((false, _)) => Err(Error::Invalid(Code::IdTaken.says("id: another click has it").at("id"))),
     }
-}
-
-/// Forgets what the client has called a click that has failed, so that a repeat calls the program again.
-pub fn failed(tx: &mut Tx, click: CallbackId) -> Result<()> {
-    tx.prepare_cached("update calls set click_id = null where click_id = ?1 and reply is null")?.execute([click])?;
-    Ok(())
 }

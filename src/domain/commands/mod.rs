@@ -121,7 +121,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
     let mut select = conn.prepare_cached(&sql)?;
     let mut commands: Vec<Command> =
         select.query_map((organisation, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?;
-    if !own.rights.include(Rights::MANAGE_WEBHOOKS) {
+    if !caller.sees_programs(own) {
         commands.iter_mut().for_each(|command| command.url = None);
     }
     Ok(commands)

@@ -40,16 +40,9 @@ pub enum Program {
     Command(CommandId),
 }
 
-impl Program {
-    /// Whether it has an address for clicks.
-    fn has_address(self, conn: &Connection) -> Result<bool> {
-        let (sql, id) = match self {
-            Program::Bot(id) => ("select 1 from bots where user_id = ?1 and url <> ''", id.0),
-            Program::Webhook(id) => ("select 1 from webhooks where id = ?1 and url <> ''", id.0),
-            Program::Command(id) => ("select 1 from commands where id = ?1", id.0),
-        };
-        Ok(conn.prepare_cached(sql)?.exists([id.as_bytes()])?)
-    }
+/// Whether a user is a bot that has an address for clicks.
+pub(in crate::domain) fn takes_clicks(conn: &Connection, user: UserId) -> Result<bool> {
+    Ok(conn.prepare_cached("select 1 from bots where user_id = ?1 and url <> ''")?.exists([user])?)
 }
 
 /// What the actions of a message are, in the order in which they are shown. Stored with the message.
@@ -70,8 +63,8 @@ pub struct Action {
 
 impl Actions {
     /// The actions of a message that the program posts; none for an empty list. 422 for a bad field, for more than [`MOST`], and for a
-    /// program without an address for clicks.
-    pub fn check(conn: &Connection, program: Program, list: &[New]) -> Result<Option<Actions>> {
+    /// program that takes no clicks.
+    pub fn check(program: Program, list: &[New], takes_clicks: impl FnOnce() -> Result<bool>) -> Result<Option<Actions>> {
         if list.is_empty() {
             return Ok(None);
         }
@@ -79,8 +72,9 @@ impl Actions {
             let says = format!("a message has at most {MOST} actions");
             return Err(Error::Invalid(Code::TooManyItems.says(says).at("actions").past(MOST)));
         }
-        if !program.has_address(conn)? {
-            let says = "actions: only bots and webhooks that have an address (url) for clicks post them";
+        if !takes_clicks()? {
+            let says =
+                "actions: only bots with an address (url) for clicks post them, and webhooks whose events have action.clicked";
             return Err(Error::Invalid(Code::ProgramUnavailable.says(says).at("actions")));
         }
         let list = list.iter().map(Action::check).collect::<Result<_>>()?;

@@ -50,7 +50,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     Content::check(&edit.content, "content").map_err(Error::Invalid)?;
     let actions = match &edit.actions {
         None => message.actions.clone(),
-        Some(list) => Actions::check(tx, Program::Bot(caller.user), list)?,
+        Some(list) => Actions::check(Program::Bot(caller.user), list, || actions::takes_clicks(tx, caller.user))?,
     };
     replace(tx, message, &edit.content, actions.as_ref())
 }

@@ -62,7 +62,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     let message = Message {
         username: access.username.unwrap_or_default(),
         content: new.content,
-        actions: Actions::check(tx, Program::Bot(caller.user), &new.actions)?,
+        actions: Actions::check(Program::Bot(caller.user), &new.actions, || actions::takes_clicks(tx, caller.user))?,
         ..Message::new(new.id.unwrap_or_else(MessageId::new), channel, access.organisation, tx.now())
     };
     let message = writing::write(tx, message.by(caller.user, poster.profile), root)?;

@@ -115,7 +115,7 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Bot>> {
     let own = access::is_member(conn, caller, organisation, OUTSIDER)?;
     let mut bots = page_of(conn, organisation, page)?;
-    if !own.rights.include(Rights::MANAGE_WEBHOOKS) {
+    if !caller.sees_programs(own) {
         bots.iter_mut().for_each(|bot| bot.url.clear());
     }
     Ok(bots)

@@ -16,7 +16,7 @@ use crate::{
         },
         rights::Rights,
         text::{self, Rule},
-        webhooks::{EventName, history, owners, received::Received, record},
+        webhooks::{EventName, delivery::kind::DeliveryKind, history, owners, received::Received, record},
     },
     error::{Code, Error, Refusal, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
@@ -109,7 +109,7 @@ impl Checked<'_> {
             avatar_url: self.avatar_url.into(),
             status: self.status.into(),
             kind: FED.into(),
-            actions: Actions::check(tx, program, self.actions)?,
+            actions: Actions::check(program, self.actions, || takes_clicks(tx, program))?,
             ..Message::new(MessageId::new(), channel, organisation, tx.now())
         };
         if let Some(Caller { user, .. }) = caller {
@@ -218,6 +218,18 @@ pub(in crate::domain) fn post_answer(
     let mut checked = answer.check()?;
     checked.username = first_of(checked.username, name);
     checked.post(tx, (None, program), place, root)
+}
+
+/// Whether the program may post actions. One that is just answering a call may.
+fn takes_clicks(conn: &Connection, program: Program) -> Result<bool> {
+    match program {
+        Program::Command(_) => Ok(true),
+        Program::Bot(user) => actions::takes_clicks(conn, user),
+        Program::Webhook(id) => {
+            let sql = "select 1 from webhooks where id = ?1 and url <> '' and events & ?2 <> 0";
+            Ok(conn.prepare_cached(sql)?.exists((id, DeliveryKind::ActionClicked.bit()))?)
+        }
+    }
 }
 
 fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {

@@ -53,6 +53,10 @@ impl Subscription {
         Ok(Subscription(bits))
     }
 
+    pub fn includes(self, kind: DeliveryKind) -> bool {
+        self.0 & kind.bit() != 0
+    }
+
     pub fn names(self) -> Vec<&'static str> {
         DeliveryKind::CHOSEN.iter().filter(|kind| self.0 & kind.bit() != 0).map(|kind| kind.name()).collect()
     }

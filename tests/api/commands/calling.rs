@@ -157,6 +157,7 @@ async fn whoever_may_not_post_calls_nothing_and_their_calls_are_answered_no_more
     scene.grace.call("POST", &format!("/channels/{}/leave", scene.channel), None).await.expect(200);
     let body = json!({ "text": "x", "response_type": "in_channel" });
     scene.server.anonymous().post(&path, body).await.refused(403, Code::NotInChannel);
+    scene.server.anonymous().post(&path, json!({ "text": "x" })).await.refused(403, Code::NotInChannel);
     let archived = format!("/channels/{}/archive", scene.channel);
     scene.ada.put(&archived, json!({ "archived": true })).await.expect(200);
     scene.ada.post(&calls, json!({ "command": "deploy" })).await.refused(403, Code::ChannelArchived);

@@ -1,8 +1,11 @@
 //! Clicks on the actions of messages: who may post actions, what the program gets, and what becomes of its answers.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use poem::Response;
@@ -151,14 +154,19 @@ async fn an_answer_may_replace_the_message_or_be_posted_by_the_bot() {
 #[tokio::test]
 async fn a_repeated_click_calls_once_and_answers_what_the_first_did() {
     let (go_on, is_held) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(true)));
-    let (go, held) = (go_on.clone(), is_held.clone());
+    let is_failing = Arc::new(AtomicBool::new(false));
+    let (go, held, failing) = (go_on.clone(), is_held.clone(), is_failing.clone());
     let receiver = Receiver::answering(move |n| {
-        let (go, held) = (go.clone(), held.clone());
+        let (go, held, failing) = (go.clone(), held.clone(), failing.clone());
         async move {
             if held.load(SeqCst) {
                 go.notified().await;
             }
-            if n == 1 { Response::builder().status(500.try_into().unwrap()).finish() } else { answer(&json!({ "text": n })) }
+            if failing.swap(false, SeqCst) {
+                Response::builder().status(500.try_into().unwrap()).finish()
+            } else {
+                answer(&json!({ "text": n }))
+            }
         }
     });
     let mut scene = Scene::with(receiver.await).await;
@@ -181,6 +189,15 @@ async fn a_repeated_click_calls_once_and_answers_what_the_first_did() {
     assert!(scene.receiver.is_empty(), "the program was called once");
     scene.click(&scene.ada, &message, body.clone()).await.refused(422, Code::IdTaken);
 
+    // A server that was killed meanwhile has recorded no answer.
+    scene.server.sql("update calls set reply = null");
+    scene.click(&scene.grace, &message, body.clone()).await.refused(422, Code::ClickUnderWay);
+    scene.server.clock.advance(Duration::from_secs(10));
+    is_failing.store(false, SeqCst);
+    scene.click(&scene.grace, &message, body.clone()).await.expect(200);
+    assert_eq!(scene.receiver.next().await.id(), text(&body["id"]));
+
+    is_failing.store(true, SeqCst);
     let failing = json!({ "id": unknown_id() });
     scene.click(&scene.grace, &message, failing.clone()).await.refused(422, Code::CommandFailed);
     scene.click(&scene.grace, &message, failing.clone()).await.expect(200);
@@ -211,8 +228,13 @@ async fn only_programs_with_an_address_post_actions_within_bounds() {
     scene.ada.patch(&bot, json!({ "url": "https://" })).await.refused(422, Code::InvalidUrl);
     let again = scene.ada.patch(&bot, json!({ "url": scene.receiver.url, "new_secret": true })).await.expect(200);
     assert_ne!(again["data"]["secret"], scene.secret);
-    let listed = scene.grace.get(&format!("/organisations/{}/bots", scene.organisation)).await.expect(200);
-    assert_eq!(listed["data"][0]["url"], "", "members don't see the address");
+    let body = json!({ "name": "reader", "scopes": ["read"] });
+    let token = scene.ada.post(&format!("/users/{}/tokens", scene.ada.user_id), body).await.expect(201);
+    let reader = scene.ada.with_token(&text(&token["data"]["token"]));
+    for (who, url) in [(&scene.ada, &*scene.receiver.url), (&scene.grace, ""), (&reader, "")] {
+        let listed = who.get(&format!("/organisations/{}/bots", scene.organisation)).await.expect(200);
+        assert_eq!(listed["data"][0]["url"], url, "only managers see the address");
+    }
 
     let message = scene.asked().await;
     let edit = |body: Value| async { scene.program.put(&scene.messages(), body).await.expect(200) };
@@ -226,7 +248,7 @@ async fn only_programs_with_an_address_post_actions_within_bounds() {
 #[tokio::test]
 async fn a_webhook_gets_the_clicks_on_what_it_was_fed_while_it_works() {
     let mut scene = Scene::answering(json!({ "response_type": "in_channel", "text": "Acknowledged" })).await;
-    let body = json!({ "webhook_name": "Alerts", "webhook_url": scene.receiver.url, "events": ["message.deleted"] });
+    let body = json!({ "webhook_name": "Alerts", "webhook_url": scene.receiver.url, "events": ["action.clicked"] });
     let hook = scene.ada.hook_with(&scene.channel, body).await;
     let feed = hook.feed.clone();
     let body = json!({ "message": "Disk is full", "actions": [{ "label": "Acknowledge", "value": "disk" }] });
@@ -237,7 +259,10 @@ async fn a_webhook_gets_the_clicks_on_what_it_was_fed_while_it_works() {
     let call = scene.receiver.next().await;
     assert!(call.is_signed_with(&hook.secret));
     assert_eq!(call.json()["data"]["value"], "disk");
-    scene.ada.put(&hook.path(""), json!({ "webhook_url": "" })).await.expect(200);
+    scene.ada.put(&hook.path(""), json!({ "events": ["message.created"] })).await.expect(200);
+    scene.click(&scene.grace, &message, json!({})).await.refused(403, Code::ProgramUnavailable);
+    let chosen = json!({ "events": ["message.created", "action.clicked"], "webhook_url": "" });
+    scene.ada.put(&hook.path(""), chosen).await.expect(200);
     scene.click(&scene.grace, &message, json!({})).await.refused(403, Code::ProgramUnavailable);
     let body = json!({ "message": "Disk is full", "actions": [{ "label": "Acknowledge" }] });
     scene.server.anonymous().post(&feed, body).await.refused(422, Code::ProgramUnavailable);
@@ -315,4 +340,42 @@ async fn a_deleted_message_leaves_no_label_in_any_of_its_events() {
     scene.ada.delete(&format!("{}/{}", scene.messages(), text(&message["id"]))).await.expect(200);
     scene.server.followed().await;
     assert_eq!([labels("webhook_events", "payload"), labels("messages", "actions"), labels("events", "body")], [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_program_replaces_only_what_it_has_posted_itself() {
+    let scene = Scene::answering(json!({ "replace_original": true, "text": "I resign" })).await;
+    let body = json!({ "webhook_name": "Alerts", "webhook_url": scene.receiver.url, "events": ["action.clicked"] });
+    let hook = scene.ada.hook_with(&scene.channel, body).await;
+    let feed = json!({ "message": "Disk is full", "actions": [{ "label": "Acknowledge" }] });
+    scene.grace.post(&hook.feed, feed.clone()).await.expect(200);
+    let newest = async || scene.grace.get(&scene.messages()).await.expect(200)["messages"][0].take();
+    let message = newest().await;
+    assert_eq!(message["user_id"], scene.grace.user_id, "her bearer makes it hers");
+    scene.click(&scene.ada, &message, json!({})).await.refused(403, Code::AuthorOnly);
+    assert_eq!(newest().await["content"], "Disk is full");
+    scene.server.anonymous().post(&hook.feed, feed).await.expect(200);
+    scene.click(&scene.ada, &newest().await, json!({})).await.expect(200);
+    assert_eq!(newest().await["content"], "I resign");
+}
+
+#[tokio::test]
+async fn an_address_gets_clicks_where_whoever_has_set_it_may_know_of_them() {
+    let scene = Scene::answering(json!({ "text": "ok" })).await;
+    let plans = scene.ada.private_channel(&scene.organisation, "plans", &[]).await;
+    scene.ada.post(&format!("/channels/{plans}/users"), json!({ "user_ids": [scene.bot] })).await.expect(200);
+    let body = json!({ "content": "Build 7 passed", "actions": [{ "label": "Deploy" }] });
+    let hidden = scene.program.post(&format!("/channels/{plans}/messages"), body).await.data(201, "Message created successfully");
+    let path = format!("/channels/{plans}/messages/{}/actions/{}", text(&hidden["id"]), text(&hidden["actions"][0]["id"]));
+    let seen = scene.asked().await;
+    let member = format!("/organisations/{}/users/{}", scene.organisation, scene.grace.user_id);
+    scene.ada.put(&member, json!({ "role_id": "admin" })).await.expect(200);
+    let bot = format!("/organisations/{}/bots/{}", scene.organisation, scene.bot);
+    scene.grace.patch(&bot, json!({ "url": scene.receiver.url })).await.expect(200);
+    scene.ada.post(&path, json!({})).await.refused(403, Code::ProgramUnavailable);
+    scene.click(&scene.ada, &seen, json!({})).await.expect(200);
+    scene.server.sql("update users set is_active = 0 where username = 'grace'");
+    scene.click(&scene.ada, &seen, json!({})).await.refused(403, Code::ProgramUnavailable);
+    scene.ada.patch(&bot, json!({ "url": scene.receiver.url })).await.expect(200);
+    scene.ada.post(&path, json!({})).await.expect(200);
 }

@@ -152,6 +152,11 @@ async fn record(server: &Server) -> Value {
     ] {
         who.call(method, &format!("/channels/{channel}/{path}"), Some(body)).await.expect(200);
     }
+    let question = json!({ "message": "Take her in?", "actions": [{ "label": "I do", "value": "fram" }] });
+    ada.post(&hook.feed, question).await.expect(200);
+    let asked = ada.get(&format!("/channels/{channel}/messages?limit=1")).await.expect(200)["messages"][0].take();
+    let click = format!("{}/actions/{}", text(&asked["id"]), text(&asked["actions"][0]["id"]));
+    ada.post(&format!("/channels/{channel}/messages/{click}"), json!({})).await.expect(200);
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
     let mut sent = BTreeMap::new();
     while sent.len() < DeliveryKind::ALL.len() {

@@ -16,7 +16,7 @@ use crate::{
     socket::Socket,
 };
 
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "message.created",
     "message.updated",
     "message.deleted",
@@ -27,6 +27,7 @@ const ALL: [&str; 10] = [
     "channel.updated",
     "channel.archived",
     "channel.unarchived",
+    "action.clicked",
 ];
 /// Those of messages.
 const MESSAGES: &[&str] = ALL.split_at(5).0;

@@ -25,10 +25,12 @@ pub enum DeliveryKind {
     ChannelArchived,
     /// The channel was taken out of the archive.
     ChannelUnarchived,
+    /// A member has clicked on an action of what was fed to the webhook. Sent at once, and its answer counts.
+    ActionClicked,
 }
 
 impl DeliveryKind {
-    pub const ALL: [DeliveryKind; 11] = [
+    pub const ALL: [DeliveryKind; 12] = [
         DeliveryKind::MessageCreated,
         DeliveryKind::MessageUpdated,
         DeliveryKind::MessageDeleted,
@@ -39,10 +41,11 @@ impl DeliveryKind {
         DeliveryKind::ChannelUpdated,
         DeliveryKind::ChannelArchived,
         DeliveryKind::ChannelUnarchived,
+        DeliveryKind::ActionClicked,
         DeliveryKind::Test,
     ];
     /// Those that a webhook chooses from.
-    pub const CHOSEN: [DeliveryKind; 10] = [
+    pub const CHOSEN: [DeliveryKind; 11] = [
         DeliveryKind::MessageCreated,
         DeliveryKind::MessageUpdated,
         DeliveryKind::MessageDeleted,
@@ -53,6 +56,7 @@ impl DeliveryKind {
         DeliveryKind::ChannelUpdated,
         DeliveryKind::ChannelArchived,
         DeliveryKind::ChannelUnarchived,
+        DeliveryKind::ActionClicked,
     ];
 
     /// The kind of an event [`Kind::Channel`](crate::event::Kind::Channel), by its action; none for an action that no webhook chooses.
@@ -86,6 +90,7 @@ impl DeliveryKind {
             DeliveryKind::ChannelUpdated => "channel.updated",
             DeliveryKind::ChannelArchived => "channel.archived",
             DeliveryKind::ChannelUnarchived => "channel.unarchived",
+            DeliveryKind::ActionClicked => "action.clicked",
         }
     }
 
@@ -105,6 +110,9 @@ impl DeliveryKind {
             }
             DeliveryKind::ChannelArchived => "The channel was archived.",
             DeliveryKind::ChannelUnarchived => "The channel was taken out of the archive.",
+            DeliveryKind::ActionClicked => {
+                "A member has clicked on an action of what was fed to the webhook. Sent once, at once, and answered as by a bot."
+            }
         }
     }
 }

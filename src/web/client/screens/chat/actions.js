@@ -1,7 +1,7 @@
 // Buttons below what a program has posted. A press is a click that the program gets, and may answer.
 
 import { signal } from '../../base/signal.js'
-import { Unreachable } from '../../net/request.js'
+import { Refusal, Unreachable } from '../../net/request.js'
 import { newId } from '../../store/ids.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
@@ -45,7 +45,8 @@ function button(store, message, { id, label, style }, inThread) {
       click = newId()
       if (data.text) store.commands.tell(inThread ? thread : channel, name || username, data.text)
     } catch (error) {
-      if (!(error instanceof Unreachable)) click = newId()
+      const isUncertain = error instanceof Unreachable || (error instanceof Refusal && error.code === 'click_under_way')
+      if (!isUncertain) click = newId()
       say(wording.explain(error))
     } finally {
       isUnderWay.value = false

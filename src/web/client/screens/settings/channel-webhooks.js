@@ -63,6 +63,7 @@ const EVENTS = [
   { kind: 'channel.updated', title: () => t('settings.webhookChannel') },
   { kind: 'channel.archived', title: () => t('settings.webhookArchived') },
   { kind: 'channel.unarchived', title: () => t('settings.webhookUnarchived') },
+  { kind: 'action.clicked', title: () => t('settings.webhookClicked') },
 ]
 
 /** What the fields of a webhook have. @param {FormData} values */

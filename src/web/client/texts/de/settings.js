@@ -255,6 +255,7 @@ export default {
   webhookChannel: 'Änderungen des Kanals',
   webhookArchived: 'Der Kanal wird archiviert',
   webhookUnarchived: 'Der Kanal kommt aus dem Archiv zurück',
+  webhookClicked: 'Klicks auf Knöpfe in seinen Nachrichten',
   webhookWords: 'Nur Nachrichten, die beginnen mit',
   webhookWordsHint: 'Wörter wie „deploy“, eines pro Zeile. Leer für alle Nachrichten. Reaktionen und Löschungen werden nicht nach Wörtern gewählt.',
   webhookSecret: 'Geheimnis',

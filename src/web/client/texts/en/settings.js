@@ -255,6 +255,7 @@ export default {
   webhookChannel: 'Changes of the channel',
   webhookArchived: 'The channel is archived',
   webhookUnarchived: 'The channel comes back from the archive',
+  webhookClicked: 'Clicks on buttons of its posts',
   webhookWords: 'Only messages that begin with',
   webhookWordsHint: 'Words such as “deploy”, one per line. Empty for all messages. Reactions and deletions are not chosen by words.',
   webhookSecret: 'Secret',

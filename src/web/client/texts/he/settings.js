@@ -255,6 +255,7 @@ export default {
   webhookChannel: 'שינויים בערוץ',
   webhookArchived: 'הערוץ עובר לארכיון',
   webhookUnarchived: 'הערוץ חוזר מהארכיון',
+  webhookClicked: 'לחיצות על כפתורים בפרסומים שלו',
   webhookWords: 'רק הודעות שמתחילות ב־',
   webhookWordsHint: 'מילים כמו ״deploy״, אחת בכל שורה. ריק: כל ההודעות. תגובות אימוג׳י ומחיקות אינן נבחרות לפי מילים.',
   webhookSecret: 'סוד',
