@@ -236,7 +236,7 @@ async fn world(
     hook.history(2).await;
     let question = json!({ "message": "Start it?", "actions": [{ "label": "Start" }] });
     owner.post(&hook.feed, question).await.expect(200);
-    hook.history(4).await;
+    hook.history(3).await;
     let asked = owner.get(&format!("/channels/{channel}/messages?limit=1")).await.expect(200)["messages"][0].take();
     let marked = format!("/channels/{channel}/messages/{message}");
     for reader in [insider, owner] {
