@@ -28,6 +28,7 @@ REFUSED_BY_STATE = {
     r"more than \d+ events": "the span of time has too many events",
     r"the organisation has a command": "the name is taken",
     r"The program failed": "nobody answers at the command's address",
+    r"actions: only bots with an address|takes no clicks": "people post no buttons, and nobody is there to get the click",
     r"has no webhook_url": "the webhook delivers nothing",
     r"url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
     r"is no right|in \"PermissionList\"|name all rights like": "the keys of a map, which the document can only describe",
