@@ -71,9 +71,9 @@ failed() {
 urls=()
 for n in 1 2 3 7; do
     url=https://localhost:${port[n]}
-    for try in $(seq 100); do
+    for try in $(seq 300); do
         curl -skf "$url/health" >/dev/null && break
-        [ "$try" -lt 100 ] || failed "no proxy answers at $url"
+        [ "$try" -lt 300 ] || failed "no proxy answers at $url"
         sleep 0.1
     done
     urls+=("$url")
