@@ -192,7 +192,7 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
         .query_row((row.seq, row.message, FED), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let action = action.as_deref();
     let kind = match row.kind {
-        Kind::Channel => action.and_then(DeliveryKind::of_channel),
+        Kind::Channel => DeliveryKind::OF_CHANNEL.iter().find(|(done, _)| action == Some(*done)).map(|(_, kind)| *kind),
         Kind::Reaction if action == Some("removed") => Some(DeliveryKind::ReactionRemoved),
         Kind::Reaction => Some(DeliveryKind::ReactionAdded),
         Kind::Deleted => Some(DeliveryKind::MessageDeleted),
