@@ -1,34 +1,19 @@
 // Buttons below what a bot has posted: what a press does, and what becomes of the message. In Chromium and Firefox.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, byRole, enter, field, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { program } from './lib/program.mjs'
 import { account, organisation, start } from './lib/server.mjs'
 
-/** A program that takes clicks: the first is answered to whoever clicks, and what is approved replaces the message. */
-async function program(t) {
-  const clicks = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', chunk => { body += chunk })
-    request.on('end', () => {
-      const { type, data } = JSON.parse(body)
-      clicks.push({ type, value: data.value, username: data.username })
-      response.setHeader('Content-Type', 'application/json')
-      response.end(JSON.stringify(data.value === 'yes'
-        ? { replace_original: true, text: `**Build 7** is on its way to production, approved by @${data.username}.` }
-        : { text: 'It waits for *two days* at most.' }))
-    })
-  })
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `http://127.0.0.1:${server.address().port}/`, clicks }
-}
+/** What is approved replaces the message; any other click is answered to whoever clicks. */
+const answer = ({ data }) => data.value === 'yes'
+  ? { replace_original: true, text: `**Build 7** is on its way to production, approved by @${data.username}.` }
+  : { text: 'It waits for *two days* at most.' }
 
 for (const kind of BROWSERS) {
   test(`buttons of a bot in ${kind}`, { timeout: 120_000 }, async t => {
     const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
-    const { url, clicks } = await program(t)
+    const { url, got } = await program(t, answer)
     const [ada, grace] = await Promise.all([account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
       account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' })])
     const harbour = await organisation(ada, [grace])
@@ -80,8 +65,8 @@ for (const kind of BROWSERS) {
       await sees(page, 'is on its way to production, approved by @Grace Holm')
       await page.waitForFunction(() => !document.querySelector('.actions'), { polling: 50 })
       if (kind === 'chrome') await picture(page, 'buttons-replaced')
-      const clicked = value => ({ type: 'action.clicked', value, username: 'grace' })
-      assert.deepEqual(clicks, [clicked('later'), clicked('yes')])
+      const clicks = got.map(({ type, data: { value, username } }) => [type, value, username])
+      assert.deepEqual(clicks, ['later', 'yes'].map(value => ['action.clicked', value, 'grace']))
     })
 
     assert.deepEqual(problems, [])

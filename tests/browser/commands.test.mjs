@@ -1,35 +1,20 @@
 // Slash commands: the client's own, and one whose program answers, in Chromium and Firefox.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, enter, launch, picture, sees, theme } from './lib/browser.mjs'
+import { program } from './lib/program.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
 const COMPOSER = '.main .composer textarea'
 
-/** A program that answers calls of a command, and keeps them. */
-async function program(t) {
-  const calls = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', chunk => { body += chunk })
-    request.on('end', () => {
-      const { data } = JSON.parse(body)
-      calls.push(data)
-      const isForAll = data.text.includes('production')
-      response.setHeader('Content-Type', 'application/json')
-      response.end(JSON.stringify(isForAll ? { response_type: 'in_channel', text: 'Deployed to **production**' } : { text: `Deploying to *${data.text}*` }))
-    })
-  })
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `http://127.0.0.1:${server.address().port}/`, calls }
-}
+const answer = ({ data }) => data.text.includes('production')
+  ? { response_type: 'in_channel', text: 'Deployed to **production**' }
+  : { text: `Deploying to *${data.text}*` }
 
 for (const kind of BROWSERS) {
   test(`what begins with a slash in ${kind}`, { timeout: 120_000 }, async t => {
     const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
-    const { url, calls } = await program(t)
+    const { url, got } = await program(t, answer)
     const [ada, grace] = await Promise.all([account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
       account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' })])
     const harbour = await organisation(ada, [grace])
@@ -67,8 +52,8 @@ for (const kind of BROWSERS) {
       await page.keyboard.press('Enter')
       await answered('Deploying to staging')
       assert.deepEqual(await messages(), [])
-      assert.equal(calls[0].text, 'staging')
-      await server.call('POST', new URL(calls[0].response_url).pathname.replace('/api/v1', ''), { body: { text: 'Deployed in *4* minutes' } })
+      assert.equal(got[0].data.text, 'staging')
+      await server.call('POST', new URL(got[0].data.response_url).pathname.replace('/api/v1', ''), { body: { text: 'Deployed in *4* minutes' } })
       await answered('Deployed in 4 minutes')
       if (kind === 'chrome') await picture(page, 'commands-answered')
       await accessible(page, 'answers of commands')

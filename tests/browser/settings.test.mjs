@@ -1,8 +1,8 @@
 // The settings, by keyboard and pointer: what is changed there is changed on the server, and every part is accessible.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import test from 'node:test'
 import { BROWSERS, PHONE, WIDE, accessible, launch, picture, sees, theme } from './lib/browser.mjs'
+import { program } from './lib/program.mjs'
 import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
 const OWN = ['profile', 'appearance', 'password', 'sessions', 'programs', 'organisations']
@@ -11,7 +11,7 @@ const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'bots'
 
 /** A server with an organisation of two, an archived channel, and a program that takes deliveries. */
 async function world(t) {
-  const receiver = await listen(t)
+  const receiver = await program(t)
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
   const [ada, grace] = await Promise.all([
     account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
@@ -21,22 +21,6 @@ async function world(t) {
   const old = await ada.call('POST', '/channels', { name: 'old-quay', organisation_id: harbour.id })
   await ada.call('PUT', `/channels/${old.id}/archive`, { archived: true })
   return { server, receiver, ada, grace, harbour, base: `${server.url}/settings/o/${harbour.slug}` }
-}
-
-/** A program that answers 204 to everything, and remembers what it got. */
-async function listen(t) {
-  const got = []
-  const server = createServer((request, response) => {
-    let text = ''
-    request.on('data', chunk => { text += chunk })
-    request.on('end', () => {
-      got.push({ id: request.headers['webhook-id'], ...JSON.parse(text) })
-      response.writeHead(204).end()
-    })
-  })
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return { url: `http://127.0.0.1:${server.address().port}/`, got }
 }
 
 /** Gives the page's browser the cookies of a new session. */
