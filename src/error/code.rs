@@ -237,7 +237,7 @@ codes! {
     WebhookOwnerBarred = "webhook_owner_barred", 403;
     /// Whoever answers for the command may not manage commands any more. Ask somebody who may to change it, and so take it over.
     CommandOwnerBarred = "command_owner_barred", 403;
-    /// The program has no address for clicks, or may not answer them any more. Give the bot or the webhook an address.
+    /// The program has no address for clicks, or may not answer them any more. Give the bot or the webhook an address; a webhook also chooses `action.clicked`.
     ProgramUnavailable = "program_unavailable", 403 | 422;
 
     ["The state of things"]

@@ -16,6 +16,7 @@ use crate::{
             calling::{self, Prepared},
         },
         messages::actions::New,
+        webhooks::feeds::Feed,
     },
     error::{Code, Error, Result},
     formats::{Dialect, Post, slack},
@@ -82,8 +83,7 @@ fn actions(list: &Value) -> Option<Vec<New>> {
 }
 
 fn given(post: Post, shown: Shown, actions: Vec<New>) -> Option<Answer> {
-    let mut feed: crate::domain::webhooks::feeds::Feed = post.into();
-    feed.actions = actions;
+    let feed = Feed { actions, ..post.into() };
     (!feed.message.trim().is_empty()).then_some(Answer { feed, shown })
 }
 

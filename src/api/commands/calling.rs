@@ -17,8 +17,8 @@ use crate::{
     domain::{
         commands::{
             answers::{self, Answer, AnswerToken},
-            calling::{self, Call},
-            clicking::{self, Click, Clicking},
+            calling::{self, Call, Click},
+            clicking::{self, Clicking},
         },
         webhooks::feeds,
     },
@@ -73,8 +73,8 @@ impl Api {
         action_id: Path<ActionId>,
         body: Body<NewClick>,
     ) -> Result<Success<CalledCommand>> {
-        let click = Click { channel: *channel_id, message: *message_id, action: *action_id, id: body.0.id };
-        let reply = match app.db.write(move |tx| clicking::prepare(tx, caller.0, click)).await? {
+        let click = Click { message: *message_id, action: *action_id, id: body.0.id };
+        let reply = match app.db.write(move |tx| clicking::prepare(tx, caller.0, *channel_id, click)).await? {
             Clicking::Answered(reply) => reply,
             Clicking::Anew(call) => carry_out(&app, call).await?,
         };

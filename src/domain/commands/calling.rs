@@ -69,15 +69,16 @@ pub(super) struct Place {
     pub user: UserId,
     pub thread: Option<MessageId>,
     /// The action that was clicked; none for a command.
-    pub clicked: Option<Clicked>,
+    pub clicked: Option<Click>,
 }
 
 /// A click on an action of a message.
 #[derive(Clone, Copy)]
-pub(super) struct Clicked {
+pub struct Click {
     pub message: MessageId,
     pub action: ActionId,
-    pub click: Option<CallbackId>,
+    /// What the client calls the click, so that a repeated request calls nothing.
+    pub id: Option<CallbackId>,
 }
 
 /// Opens a call, and returns the secret in the address for answers.
@@ -96,7 +97,7 @@ pub(super) fn open(tx: &Tx, place: &Place) -> Result<String> {
         place.thread,
         clicked.map(|clicked| clicked.message),
         clicked.map(|clicked| clicked.action),
-        clicked.and_then(|clicked| clicked.click),
+        clicked.and_then(|clicked| clicked.id),
         tx.now() + ANSWERED_WITHIN,
     ))?;
     Ok(token)

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     answers::Reply,
-    calling::{self, ANSWERED_WITHIN, Clicked, Place, Prepared},
+    calling::{self, ANSWERED_WITHIN, Click, Place, Prepared},
     programs::{self, Target, UNAVAILABLE},
 };
 use crate::{
@@ -21,16 +21,6 @@ use crate::{
     error::{Code, Error, Result},
     id::{ActionId, CallbackId, ChannelId, MessageId, OrganisationId, UserId},
 };
-
-/// What a member clicks.
-#[derive(Clone, Copy)]
-pub struct Click {
-    pub channel: ChannelId,
-    pub message: MessageId,
-    pub action: ActionId,
-    /// What the client calls the click, so that a repeated request calls nothing.
-    pub id: Option<CallbackId>,
-}
 
 /// A click that calls the program, or one that was answered before.
 pub enum Clicking {
@@ -68,11 +58,11 @@ pub struct ActionClick<'a> {
 /// Prepares a click. For members of the channel with the right to post. 404 for a hidden channel, and for a message or an action that is
 /// not there; 403 without the right, in an archived channel, and if the program takes no clicks any more; 422 while the program has not
 /// answered the same click.
-pub fn prepare(tx: &mut Tx, caller: Caller, click: Click) -> Result<Clicking> {
-    let Click { channel, message, action, id } = click;
+pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) -> Result<Clicking> {
+    let Click { message, action, id } = click;
     let access = access::may_post(tx, caller, channel, UNKNOWN_CHANNEL)?;
     access.require_live()?;
-    if let Some(reply) = repeated(tx, caller, click)? {
+    if let Some(reply) = repeated(tx, caller, channel, click)? {
         return Ok(Clicking::Answered(reply));
     }
     let message = record::find_live(tx, channel, message)?;
@@ -84,8 +74,7 @@ pub fn prepare(tx: &mut Tx, caller: Caller, click: Click) -> Result<Clicking> {
     });
     let Target { url, host, secrets, form, .. } = target?;
     let thread = message.is_reply.then_some(message.thread);
-    let clicked = Some(Clicked { message: message.id, action, click: id });
-    let token = calling::open(tx, &Place { program: actions.program, channel, user: caller.user, thread, clicked })?;
+    let token = calling::open(tx, &Place { program: actions.program, channel, user: caller.user, thread, clicked: Some(click) })?;
     let data = ActionClick {
         action_id: action,
         label: &found.label,
@@ -120,7 +109,7 @@ const UNDER_WAY: Duration = Duration::from_secs(10);
 const UNKNOWN: Error = Error::NotFound(Code::ActionNotFound);
 
 /// What the same click was answered before; none if it is new. 422 if it is under way, and for an id that another click has.
-fn repeated(tx: &Tx, caller: Caller, click: Click) -> Result<Option<Reply>> {
+fn repeated(tx: &Tx, caller: Caller, channel: ChannelId, click: Click) -> Result<Option<Reply>> {
     let Some(id) = click.id else { return Ok(None) };
     // A server that was killed has recorded no answer: by then, no program would be waited for.
     let sql = "update calls set click_id = null where click_id = ?1 and reply is null and expires_at <= ?2";
@@ -129,7 +118,7 @@ fn repeated(tx: &Tx, caller: Caller, click: Click) -> Result<Option<Reply>> {
         "select user_id = ?2 and channel_id = ?3 and message_id = ?4 and action_id = ?5, reply from calls where click_id = ?1";
     let found: Option<(bool, Option<String>)> = tx
         .prepare_cached(sql)?
-        .query_row((id, caller.user, click.channel, click.message, click.action), |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row((id, caller.user, channel, click.message, click.action), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match found {
         None => Ok(None),

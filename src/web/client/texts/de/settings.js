@@ -257,7 +257,7 @@ export default {
   webhookUnarchived: 'Der Kanal kommt aus dem Archiv zurück',
   webhookClicked: 'Klicks auf Knöpfe in seinen Nachrichten',
   webhookWords: 'Nur Nachrichten, die beginnen mit',
-  webhookWordsHint: 'Wörter wie „deploy“, eines pro Zeile. Leer für alle Nachrichten. Reaktionen und Löschungen werden nicht nach Wörtern gewählt.',
+  webhookWordsHint: 'Wörter wie „deploy“, eines pro Zeile. Leer für alle Nachrichten. Nur neue und geänderte Nachrichten werden nach Wörtern gewählt, anderes nicht.',
   webhookSecret: 'Geheimnis',
   webhookSecretText: 'Damit sind Zustellungen signiert, sodass der Empfänger weiß, woher sie kommen. Gezeigt wurde es einmal, beim Anlegen.',
   webhookSecretNew: 'Das neue Geheimnis',

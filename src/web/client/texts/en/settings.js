@@ -257,7 +257,7 @@ export default {
   webhookUnarchived: 'The channel comes back from the archive',
   webhookClicked: 'Clicks on buttons of its posts',
   webhookWords: 'Only messages that begin with',
-  webhookWordsHint: 'Words such as “deploy”, one per line. Empty for all messages. Reactions and deletions are not chosen by words.',
+  webhookWordsHint: 'Words such as “deploy”, one per line. Empty for all messages. Other events than new and edited messages are not chosen by words.',
   webhookSecret: 'Secret',
   webhookSecretText: 'It signs deliveries, so that the receiver knows where they come from. It was shown once, when the webhook was created.',
   webhookSecretNew: 'The new secret',

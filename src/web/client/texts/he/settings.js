@@ -257,7 +257,7 @@ export default {
   webhookUnarchived: 'הערוץ חוזר מהארכיון',
   webhookClicked: 'לחיצות על כפתורים בפרסומים שלו',
   webhookWords: 'רק הודעות שמתחילות ב־',
-  webhookWordsHint: 'מילים כמו ״deploy״, אחת בכל שורה. ריק: כל ההודעות. תגובות אימוג׳י ומחיקות אינן נבחרות לפי מילים.',
+  webhookWordsHint: 'מילים כמו ״deploy״, אחת בכל שורה. ריק: כל ההודעות. רק הודעות חדשות וערוכות נבחרות לפי מילים, אירועים אחרים לא.',
   webhookSecret: 'סוד',
   webhookSecretText: 'המסירות נחתמות בעזרתו, כדי שהנמען ידע מהיכן הן באות. הוא הוצג פעם אחת, כשה־webhook נוצר.',
   webhookSecretNew: 'הסוד החדש',
