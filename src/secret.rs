@@ -65,10 +65,10 @@ impl Keys {
         let derive = |purpose: &str| hmac::sign(&master, purpose.as_bytes());
         let sealing = aead::UnboundKey::new(&aead::AES_256_GCM, derive("outbox").as_ref()).expect("32 bytes are an AES-256 key");
         Keys {
-            access: JwtKeys::new(derive("access").as_ref(), Some(ACCESS)),
-            push: JwtKeys::new(derive("push").as_ref(), None),
-            device: JwtKeys::new(derive("device").as_ref(), Some(DEVICE)),
-            federated: JwtKeys::new(derive("federated").as_ref(), Some(FEDERATED)),
+            access: JwtKeys::with_one_key(derive("access").as_ref(), Some(ACCESS)),
+            push: JwtKeys::with_one_key(derive("push").as_ref(), None),
+            device: JwtKeys::with_one_key(derive("device").as_ref(), Some(DEVICE)),
+            federated: JwtKeys::with_one_key(derive("federated").as_ref(), Some(FEDERATED)),
             invitation: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref())],
             webhook: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref())],
             outbox: vec![aead::LessSafeKey::new(sealing)],
@@ -99,7 +99,7 @@ impl Keys {
 
     /// Replaces the push key by the one with which an external Centrifugo verifies tokens.
     pub fn with_push_key(self, key: &str) -> Keys {
-        Keys { push: JwtKeys::new(key.as_bytes(), None), ..self }
+        Keys { push: JwtKeys::with_one_key(key.as_bytes(), None), ..self }
     }
 
     /// The token of an invitation that its inviter sees. It can be derived again, and each resend voids the previous one.

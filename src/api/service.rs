@@ -13,7 +13,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             accounts::profiles::Api,
             accounts::tokens::Api,
             accounts::links::Api,
-            accounts::codes::Api,
+            accounts::login_codes::Api,
         ),
         (
             organisations::Api,

@@ -18,7 +18,7 @@ pub mod log;
 mod open;
 mod position;
 mod schema;
-mod slow;
+mod slow_reads;
 pub mod snapshot;
 mod text_enum;
 mod tx;
@@ -47,14 +47,14 @@ pub use self::{
     last_write::last_write_ahead_of,
     position::noted,
     schema::{Step, newest as newest_version},
-    slow::Class,
+    slow_reads::Class,
     tx::{Tx, View},
     writer::AfterCommit,
 };
 use self::{
     figures::{Figures, Waits},
     open::{connect, prepare},
-    slow::OVERLOADED,
+    slow_reads::OVERLOADED,
 };
 use crate::{
     clock::Clock,
@@ -73,7 +73,7 @@ const STEPS: i32 = 1_000;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
-    admission: Arc<slow::ReadSlots>,
+    admission: Arc<slow_reads::ReadSlots>,
     figures: Arc<Figures>,
     /// The epoch of the event log; it stays the same while the database is open.
     epoch: Arc<str>,
@@ -100,8 +100,8 @@ impl Db {
         let instance = instance::of(&conn)?.into();
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         // One more than a user's, so that their lists don't hold up all others.
-        let lists = cores.max(slow::LISTS + 1);
-        let size = cores + slow::ReadSlots::slots(lists) + FORWARDER;
+        let lists = cores.max(slow_reads::LISTS + 1);
+        let size = cores + slow_reads::ReadSlots::slots(lists) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -117,7 +117,7 @@ impl Db {
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
         let views = (site.clone(), clock.clone());
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::ReadSlots::new(lists)), figures, epoch, instance, site, clock })
+        Ok(Db { readers, writer, admission: Arc::new(slow_reads::ReadSlots::new(lists)), figures, epoch, instance, site, clock })
     }
 
     /// The epoch of the event log.

@@ -206,7 +206,7 @@ const NARROW: [&str; 10] = [
 ];
 
 /// Whether a token for some channels may be used for the operation.
-pub fn is_narrow(operation: &str) -> bool {
+pub fn is_for_one_channel(operation: &str) -> bool {
     operation.contains("/{channel_id}") || NARROW.contains(&operation)
 }
 
@@ -265,17 +265,17 @@ impl Grant {
         }
         let found = SCOPES.get(&format!("{method} {template}"));
         let needed = found.ok_or(Error::Forbidden(Code::SessionRequired, "A token can't be used for this: log in"))?;
-        self.require_scope(needed.scope, needed.is_narrow)
+        self.require_scope(needed.scope, needed.is_for_one_channel)
     }
 
     /// Checks that a token has the scope: 403 if not, and if it is for some channels and what it is used for is not of one channel
-    /// (`is_narrow`).
-    pub fn require_scope(self, scope: Scope, is_narrow: bool) -> Result<()> {
+    /// (`is_for_one_channel`).
+    pub fn require_scope(self, scope: Scope, is_for_one_channel: bool) -> Result<()> {
         let Grant::Token { scopes, is_limited } = self else { return Ok(()) };
         if !scopes.include(scope) {
             return Err(Error::Forbidden(Code::ScopeMissing, scope.lacking()));
         }
-        if is_limited && !is_narrow {
+        if is_limited && !is_for_one_channel {
             return Err(Error::Forbidden(Code::TokenLimited, "The token is for some channels only"));
         }
         Ok(())
@@ -287,13 +287,13 @@ const ASSISTANTS: &str = "/mcp";
 
 struct Needed {
     scope: Scope,
-    is_narrow: bool,
+    is_for_one_channel: bool,
 }
 
 /// The needed scope by method and path, as [`routed`] writes it.
 static SCOPES: LazyLock<HashMap<String, Needed>> = LazyLock::new(|| {
     let of = |scope: Scope| scope.operations().iter().map(move |operation| (scope, *operation));
-    let needed = |(scope, operation)| (routed(operation), Needed { scope, is_narrow: is_narrow(operation) });
+    let needed = |(scope, operation)| (routed(operation), Needed { scope, is_for_one_channel: is_for_one_channel(operation) });
     Scope::ALL.into_iter().flat_map(of).map(needed).collect()
 });
 

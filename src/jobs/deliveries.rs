@@ -40,11 +40,11 @@ pub async fn prepare(app: &App) -> Result<()> {
 }
 
 /// Writes the cursor to the database. The log is retained from there on.
-pub(super) async fn write_down(app: &App) -> Result<()> {
+pub(super) async fn save_cursor(app: &App) -> Result<()> {
     let (followed, written) = (&app.delivery.followed, &app.delivery.written);
     let seq = followed.load(Relaxed);
     if written.load(Relaxed) < seq {
-        app.write_in_background(move |tx| following::write_down(tx, seq)).await?;
+        app.write_in_background(move |tx| following::save_cursor(tx, seq)).await?;
         written.fetch_max(seq, Relaxed);
     }
     Ok(())
@@ -175,8 +175,8 @@ async fn follow(app: &App) -> Result<()> {
             }
         }
     }
-    if following::should_write_down(shared.followed(), shared.written.load(Relaxed)) {
-        write_down(app).await?;
+    if following::should_save_cursor(shared.followed(), shared.written.load(Relaxed)) {
+        save_cursor(app).await?;
     }
     Ok(())
 }

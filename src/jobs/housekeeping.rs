@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     domain::{
-        accounts::{self, codes, identities, one_time_tokens, sessions},
+        accounts::{self, identities, login_codes, one_time_tokens, sessions},
         channel_purging,
         commands::calling,
         log::events,
@@ -54,7 +54,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     }
     let now = app.clock.now();
     let events_before = now - app.site.event_retention;
-    deliveries::write_down(app).await?;
+    deliveries::save_cursor(app).await?;
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
@@ -62,7 +62,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| join_links::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| calling::prune(tx, now, SLICE)).await?;
-    in_slices(app, move |tx| codes::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| login_codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune_events(tx, SLICE)).await?;

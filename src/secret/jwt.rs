@@ -10,7 +10,7 @@ pub struct JwtKeys(Vec<JwtKey>);
 
 impl JwtKeys {
     /// One key. `audience` is the `aud` of its tokens; without one, they have none.
-    pub(super) fn new(key: &[u8], audience: Option<&str>) -> JwtKeys {
+    pub(super) fn with_one_key(key: &[u8], audience: Option<&str>) -> JwtKeys {
         JwtKeys(vec![JwtKey::new(key, audience)])
     }
 

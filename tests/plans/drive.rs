@@ -6,7 +6,7 @@ use tidings::{
     domain::{
         accounts::{
             self,
-            proof::{self, Proof},
+            mailbox_proof::{self, Proof},
         },
         organisations, streams,
         webhooks::{self, delivery::following},
@@ -119,7 +119,7 @@ async fn reclaim(scene: &Scene) {
     let owner = UserId(scene.callers[OWNER].user_id.parse().unwrap());
     let followed = server.write(|tx| {
         let owner = accounts::get(tx, owner)?;
-        proof::prove(tx, owner, Proof::Mailbox)?;
+        mailbox_proof::prove(tx, owner, Proof::Mailbox)?;
         following::follow(tx, 0)
     });
     followed.unwrap();

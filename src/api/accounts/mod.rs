@@ -1,7 +1,7 @@
 //! Accounts: registration, log-in, log-out, password.
 
-pub mod codes;
 pub mod links;
+pub mod login_codes;
 pub mod mailbox;
 pub mod profiles;
 pub mod tokens;

@@ -28,7 +28,7 @@ pub struct Tool {
     description: &'static str,
     access: Access,
     /// Whether it shows and changes one channel only, so that a token for some channels may be used for it.
-    is_narrow: bool,
+    is_for_one_channel: bool,
     /// Whether a repeated call changes nothing more.
     is_repeatable: bool,
     schema: fn() -> Value,
@@ -46,7 +46,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Lists the channels and direct messages that the user is in, in one organisation, with their topics and the \
             numbers of unread messages and mentions; and the user's organisations. Call it first to learn ids.",
         access: Access::Read,
-        is_narrow: false,
+        is_for_one_channel: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ListChannels>,
         call: |app, caller, arguments| Box::pin(read::list_channels(app, caller, arguments)),
@@ -57,7 +57,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Lists threads by their first messages, each with its numbers of replies and of unread replies: of a channel, \
             the newest first, or those that the user takes part in, the latest active first.",
         access: Access::Read,
-        is_narrow: false,
+        is_for_one_channel: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ListThreads>,
         call: |app, caller, arguments| Box::pin(read::list_threads(app, caller, arguments)),
@@ -68,7 +68,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Reads messages of a channel, the oldest first: the newest ones, those before or after a message, or those \
             around it. Replies are not among them: read_thread reads those of a message with replies. Marks nothing as read.",
         access: Access::Read,
-        is_narrow: true,
+        is_for_one_channel: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ReadMessages>,
         call: |app, caller, arguments| Box::pin(read::read_messages(app, caller, arguments)),
@@ -79,7 +79,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Reads a thread: its first message, and its replies, the oldest first. The newest replies, or those before or \
             after one. Marks nothing as read.",
         access: Access::Read,
-        is_narrow: true,
+        is_for_one_channel: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ReadThread>,
         call: |app, caller, arguments| Box::pin(read::read_thread(app, caller, arguments)),
@@ -90,7 +90,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Finds messages and replies in the user's channels of one organisation that contain all words of a query, the \
             newest first. What was written in the last seconds may be missing.",
         access: Access::Read,
-        is_narrow: false,
+        is_for_one_channel: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::SearchMessages>,
         call: |app, caller, arguments| Box::pin(read::search_messages(app, caller, arguments)),
@@ -101,7 +101,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Posts a new message in a channel or direct message, under the user's name. Everybody there sees it at once, \
             so post only what the user has asked for.",
         access: Access::Post,
-        is_narrow: true,
+        is_for_one_channel: true,
         is_repeatable: false,
         schema: arguments::schema::<arguments::PostMessage>,
         call: |app, caller, arguments| Box::pin(write::post_message(app, caller, arguments)),
@@ -112,7 +112,7 @@ pub static TOOLS: [Tool; 8] = [
         description: "Replies to a message in its thread, under the user's name. Everybody in the channel can see it at once, so \
             post only what the user has asked for.",
         access: Access::Post,
-        is_narrow: true,
+        is_for_one_channel: true,
         is_repeatable: false,
         schema: arguments::schema::<arguments::Reply>,
         call: |app, caller, arguments| Box::pin(write::reply(app, caller, arguments)),
@@ -122,7 +122,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "React to a message",
         description: "Adds an emoji to a message, under the user's name. The same emoji again changes nothing.",
         access: Access::Post,
-        is_narrow: true,
+        is_for_one_channel: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::React>,
         call: |app, caller, arguments| Box::pin(write::react(app, caller, arguments)),
@@ -136,7 +136,7 @@ impl Tool {
             Access::Read => Scope::Read,
             Access::Post => Scope::Post,
         };
-        caller.grant.require_scope(scope, self.is_narrow)
+        caller.grant.require_scope(scope, self.is_for_one_channel)
     }
 
     /// The tool in `tools/list`. No tool takes anything away, and none reaches beyond this server.

@@ -1,7 +1,7 @@
 //! Messages of a channel, and read marks.
 
 pub mod actions;
-mod message;
+mod message_object;
 pub mod pages;
 pub mod reactions;
 pub mod search;

@@ -22,7 +22,7 @@ use crate::{
     domain::{
         accounts::UsernameIfAny,
         organisations::{
-            bot_clicks,
+            bot_address,
             bots::{self, Change, Description, Name, New},
         },
         text::WebAddress,
@@ -124,7 +124,7 @@ struct NewBot {
     /// The address of its picture.
     avatar_url: Option<Text<WebAddress>>,
     /// The address to which clicks on the actions of its messages are sent.
-    url: Option<Text<bot_clicks::Address>>,
+    url: Option<Text<bot_address::Address>>,
     /// Its role: the integer, the UUID, the name or the key; `member` if omitted.
     role: Option<RoleName>,
 }
@@ -139,7 +139,7 @@ struct EditBot {
     avatar_url: Option<Text<WebAddress>>,
     /// The address to which clicks on the actions of its messages are sent; an empty one for nowhere. The caller answers for it: it
     /// works while they may manage bots.
-    url: Option<Text<bot_clicks::Address>>,
+    url: Option<Text<bot_address::Address>>,
     /// Whether it gets a new secret, which the answer shows. The former one signs no more.
     new_secret: Option<bool>,
 }

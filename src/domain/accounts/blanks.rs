@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     domain::{
         accounts::{
-            self, User, codes,
+            self, User, login_codes,
             one_time_tokens::{self, Purpose},
         },
         mail_queue::{self, Claimed},
@@ -47,7 +47,7 @@ fn write(tx: &mut Tx, user: &User, kind: MailKind, blank: Blank) -> Result<Optio
             Some(mail::guesses(tx.site(), to, networks, &token))
         }
         (Blank::LinkAndCode { request }, _) => {
-            let (code, hash) = codes::make(tx, &request, user.id)?.unzip();
+            let (code, hash) = login_codes::make(tx, &request, user.id)?.unzip();
             one_time_tokens::void_oldest(tx, user.id, Purpose::MagicLink)?;
             let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, tx.site().magic_link_lifetime, hash)?;
             Some(match code {

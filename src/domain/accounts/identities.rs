@@ -7,7 +7,7 @@ use crate::{
     domain::{
         accounts::{
             self, User,
-            proof::{self, Proof},
+            mailbox_proof::{self, Proof},
             registration, sessions,
         },
         text,
@@ -57,7 +57,7 @@ fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
         }
         Some(user) => {
             sessions::require_active(&user)?;
-            proof::prove(tx, user, Proof::Mailbox)?
+            mailbox_proof::prove(tx, user, Proof::Mailbox)?
         }
         None => register(tx, &email, claims)?,
     };
@@ -81,7 +81,7 @@ fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
     // The issuer has verified the address at some time. Unless it is authoritative for the address, that is no proof.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
     let user = accounts::get(tx, id)?;
-    if claims.is_authoritative_for(email) { proof::prove(tx, user, Proof::Mailbox) } else { Ok(user) }
+    if claims.is_authoritative_for(email) { mailbox_proof::prove(tx, user, Proof::Mailbox) } else { Ok(user) }
 }
 
 /// Deletes at most `limit` used id tokens that expired before `now`.

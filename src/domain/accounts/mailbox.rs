@@ -9,11 +9,10 @@ use crate::{
     domain::{
         access::Caller,
         accounts::{
-            self, User, codes,
+            self, User, login_codes,
+            mailbox_proof::{Proof, prove, set_verified},
             one_time_tokens::{self, Purpose},
-            passwords,
-            proof::{Proof, prove, set_verified},
-            sessions,
+            passwords, sessions,
         },
         mail_queue,
     },
@@ -45,7 +44,7 @@ pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
 /// Mails a magic link with a code to the account of such an address, and returns the secret that must come with the code.
 /// Anybody may ask.
 pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
-    let request = codes::make_request(tx)?;
+    let request = login_codes::make_request(tx)?;
     queue_blank(tx, MailKind::MagicLink, email, Blank::LinkAndCode { request: request.clone() })?;
     Ok(request)
 }
@@ -89,9 +88,9 @@ pub fn enter(tx: &mut Tx, token: &str, device: &sessions::Device) -> Result<sess
 }
 
 /// Logs in with the code beside a magic link, as the link does. None for a wrong code, which must be committed as a try. Errors
-/// as in [`codes::take`]; 403 for a disabled account.
+/// as in [`login_codes::take`]; 403 for a disabled account.
 pub fn enter_by_code(tx: &mut Tx, request: &str, code: &str, device: &sessions::Device) -> Result<Option<sessions::Started>> {
-    codes::take(tx, request, code)?.map(|user| let_in(tx, user, device)).transpose()
+    login_codes::take(tx, request, code)?.map(|user| let_in(tx, user, device)).transpose()
 }
 
 /// Begins a session for whoever has just read a mail to the account, which proves the mailbox. 403 for a disabled account.

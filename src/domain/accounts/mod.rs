@@ -6,15 +6,15 @@
 
 pub mod administration;
 pub mod blanks;
-pub mod codes;
 pub mod identities;
 pub mod known_devices;
+pub mod login_codes;
 pub mod mailbox;
+pub mod mailbox_proof;
 pub mod member_names;
 pub mod one_time_tokens;
 pub mod passwords;
 pub mod profiles;
-pub mod proof;
 pub mod registration;
 pub mod sessions;
 pub mod spelling;
@@ -66,7 +66,7 @@ pub struct User {
     pub is_active: bool,
     /// Whether somebody has opened a verification link; that need not be the account's user.
     pub is_verified: bool,
-    /// Whether the account's user has proved to read the mailbox ([`proof::prove`]). Implies `is_verified`.
+    /// Whether the account's user has proved to read the mailbox ([`mailbox_proof::prove`]). Implies `is_verified`.
     pub mailbox_proved: bool,
     pub is_onboarded: bool,
     /// Whether programs alone use the account, which has no mailbox and no password.

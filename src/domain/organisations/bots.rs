@@ -13,7 +13,7 @@ use crate::{
             self,
             profiles::{self, Edit},
         },
-        organisations::{bot_clicks, leaving, members, memberships, roles},
+        organisations::{bot_address, leaving, members, memberships, roles},
         page::Page,
         rights::{BuiltInRole, MemberStatus, Rights},
         text::{self, Rule},
@@ -107,7 +107,7 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
     tx.then(Effect::AccountChanged(bot));
     let account = accounts::get(tx, bot)?;
     members::join(tx, organisation, &account, &role)?;
-    let secret = bot_clicks::set(tx, caller, bot, Some(&new.url), false)?;
+    let secret = bot_address::set(tx, caller, bot, Some(&new.url), false)?;
     Ok((get(tx, bot)?, secret))
 }
 
@@ -172,7 +172,7 @@ pub fn update(
         tx.prepare_cached("update bots set description = ?2 where user_id = ?1")?.execute((bot, description))?;
     }
     profiles::change(tx, before, Edit { username, first_name, avatar_url, ..Edit::default() })?;
-    let secret = bot_clicks::set(tx, caller, bot, url.as_deref(), is_new_secret)?;
+    let secret = bot_address::set(tx, caller, bot, url.as_deref(), is_new_secret)?;
     Ok((get(tx, bot)?, secret))
 }
 

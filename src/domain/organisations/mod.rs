@@ -5,7 +5,7 @@
 //! text.
 
 pub mod administration;
-pub mod bot_clicks;
+pub mod bot_address;
 mod bot_succession;
 pub mod bots;
 pub mod former_members;

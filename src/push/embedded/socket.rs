@@ -124,7 +124,7 @@ struct Socket {
 
 impl Socket {
     async fn run(&mut self, first: Option<ConnectRequest>) -> Result<Infallible, End> {
-        self.stream.get_mut().allow(MESSAGE_MAX);
+        self.stream.get_mut().allow_to_read(MESSAGE_MAX);
         if let Some(request) = first {
             self.connect(0, request).await?;
         }
@@ -153,7 +153,7 @@ impl Socket {
     async fn received(&mut self, message: Option<Result<Message, WsError>>) -> Result<(), End> {
         // Thousands of messages may be buffered, and reading them from the buffer alone never lets other tasks run.
         consume_budget().await;
-        self.stream.get_mut().allow(MESSAGE_MAX);
+        self.stream.get_mut().allow_to_read(MESSAGE_MAX);
         match message {
             Some(Ok(Message::Text(text))) if self.encoding == Encoding::Json => {
                 self.commands(encoding::json_commands(&text)).await
@@ -294,7 +294,7 @@ impl Socket {
     /// reset the connection, and the client might lose the reason. After more than that it never returns, so that until the
     /// caller's time is up a flooding client keeps its place among the connections of its address, and can't take another.
     async fn drain(&mut self) {
-        self.stream.get_mut().allow(MESSAGE_MAX);
+        self.stream.get_mut().allow_to_read(MESSAGE_MAX);
         for _ in 0..LAST_MESSAGES {
             consume_budget().await;
             match self.stream.next().await {

@@ -33,7 +33,7 @@ impl Wire {
     }
 
     /// Sets how many bytes may be read until the next call. Reading more fails with [`ErrorKind::QuotaExceeded`].
-    pub fn allow(&mut self, bytes: usize) {
+    pub fn allow_to_read(&mut self, bytes: usize) {
         self.allowed = bytes;
     }
 }

@@ -13,7 +13,7 @@ use tidings::{
         access::{self, Caller, PlatformRole},
         accounts::{
             self,
-            proof::{self, Proof},
+            mailbox_proof::{self, Proof},
         },
         channels::record,
         deferred_work,
@@ -233,7 +233,7 @@ async fn many_webhooks_pause_when_their_owners_mailbox_is_proved_and_until_then_
         let prove = move |tx: &mut tidings::db::Tx| {
             tx.execute(&format!("update webhooks set slug_hash = x'{slug}' where id = {last}"), [])?;
             let user = accounts::get(tx, user)?;
-            proof::prove(tx, user, Proof::Mailbox)
+            mailbox_proof::prove(tx, user, Proof::Mailbox)
         };
         app.db.write(prove).await.unwrap();
         assert!(is_refused(&app).await);

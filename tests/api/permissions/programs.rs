@@ -20,7 +20,7 @@ fn scope_of(operation: &str) -> Option<Scope> {
 /// What is wrong with the answers of a row's operation.
 async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
     let programs = &scene.programs;
-    let (owner, is_narrow) = (row.expected[OWNER], scopes::is_narrow(&row.operation));
+    let (owner, is_for_one_channel) = (row.expected[OWNER], scopes::is_for_one_channel(&row.operation));
     let scope = scope_of(&row.operation);
     let mut callers: Vec<(&str, &Client)> = vec![("all scopes", &programs.all)];
     if let Some(scope) = scope {
@@ -42,7 +42,7 @@ async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
                 (status, code) == (403, "scope_missing")
                     && answered.answer["message"] == format!("The token lacks the scope {}", scope.as_str())
             }
-            (_, _) if !is_narrow => (status, code) == (403, "token_limited"),
+            (_, _) if !is_for_one_channel => (status, code) == (403, "token_limited"),
             ("in this channel", _) => status == owner,
             (_, _) => {
                 status >= 400 || PERSONAL.contains(&&*row.operation) || row.operation == "GET /channels/{channel_id}/user-exist"

@@ -8,8 +8,8 @@ use crate::{
         access::{self, Caller},
         accounts::{
             self, mailbox,
+            mailbox_proof::{self, Proof},
             one_time_tokens::{self, Purpose, Status},
-            proof::{self, Proof},
             registration, sessions,
         },
         organisations::{
@@ -102,7 +102,7 @@ pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Devic
     if user.email != open.email {
         return Err(Error::Forbidden(Code::InvitationForAnother, "The invitation is for another e-mail address"));
     }
-    let user = if open.is_mailed { proof::prove(tx, user, Proof::MailboxAndAccount)? } else { user };
+    let user = if open.is_mailed { mailbox_proof::prove(tx, user, Proof::MailboxAndAccount)? } else { user };
     finish(tx, open, user, device)
 }
 
@@ -122,7 +122,7 @@ pub fn accept_as_new(
     let id = accounts::create(tx, new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
-        proof::prove(tx, user, Proof::MailboxAndAccount)?
+        mailbox_proof::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
         mailbox::mail_link(tx, &open.email, Purpose::EmailVerification)?;
         user

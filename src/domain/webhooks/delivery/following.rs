@@ -76,12 +76,12 @@ pub fn look(conn: &Connection, after: i64) -> Result<Lookahead> {
 }
 
 /// Whether enough rows were skipped that the cursor should be saved.
-pub fn should_write_down(taken: i64, written: i64) -> bool {
+pub fn should_save_cursor(taken: i64, written: i64) -> bool {
     taken - written >= UNWRITTEN_ROWS
 }
 
 /// Saves the cursor at this row, because nothing up to it concerns a webhook any more.
-pub fn write_down(tx: &mut Tx, seq: i64) -> Result<()> {
+pub fn save_cursor(tx: &mut Tx, seq: i64) -> Result<()> {
     let seq = cursor::find(tx)?.max(seq);
     cursors::advance(tx, WEBHOOKS, seq)
 }

@@ -19,7 +19,7 @@ use crate::{
         tags::Tag,
     },
     domain::accounts::{
-        codes::{self, MailedCode},
+        login_codes::{self, MailedCode},
         mailbox,
         one_time_tokens::Token,
     },
@@ -63,7 +63,7 @@ impl Api {
         let (request, code, device) = (request.0, code.0, entrant.device.clone());
         MailedCode::check(&code, "code").map_err(Error::BadRequest)?;
         let log_in = async {
-            app.db.check(|conn| codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
+            app.db.check(|conn| login_codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
             let entered = app.db.write_sized(bytes, move |tx| mailbox::enter_by_code(tx, &request, &code, &device)).await?;
             entered.ok_or_else(|| Error::Invalid(Code::WrongCode.says("The code is wrong or has expired").at("code")))
         };
