@@ -356,7 +356,7 @@ impl Socket {
     }
 }
 
-/// Whether a client has sent more than [`Wire::allow`] allows.
+/// Whether a client has sent more than [`Wire::allow_to_read`] allows.
 fn is_quota(err: &WsError) -> bool {
     matches!(err, WsError::Io(err) if err.kind() == ErrorKind::QuotaExceeded)
 }
