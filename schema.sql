@@ -302,7 +302,8 @@ create table channel_members (
     read_thread_count  integer not null default 0,
     read_mention_count integer not null default 0,
     read_id            blob,                                  -- the newest live post up to read_n; null = none
-    is_starred         integer not null default 0 check (is_starred in (0, 1)), -- for themselves alone
+    is_starred         integer not null default 0 check (is_starred in (0, 1)), -- for themselves alone, like is_muted
+    is_muted           integer not null default 0 check (is_muted in (0, 1)),
     created_at         integer not null,
     primary key (channel_id, user_id),
     unique (channel_id, username)

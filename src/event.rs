@@ -111,6 +111,8 @@ kinds!(
     ThreadUnread,
     /// The receiver has starred a channel, or taken the star off.
     Star,
+    /// The receiver has muted a channel, or lets it call again.
+    Mute,
     /// The server has stopped one of the receiver's webhooks, or another manager has taken it over.
     Webhook,
     /// A member of the organisation, or the member's role, has changed.
@@ -169,6 +171,7 @@ impl Kind {
             Kind::Unread => "unread_thread_change",
             Kind::ThreadUnread => "thread_unread",
             Kind::Star => "channel_star",
+            Kind::Mute => "channel_mute",
             Kind::Webhook => "webhook_update",
             Kind::Member => "member_update",
             Kind::Role => "role_update",
@@ -198,6 +201,7 @@ impl Kind {
             | Kind::Channel
             | Kind::Unread
             | Kind::Star
+            | Kind::Mute
             | Kind::Webhook
             | Kind::Member
             | Kind::Role
@@ -224,6 +228,7 @@ impl Kind {
             | Kind::Unread
             | Kind::ThreadUnread
             | Kind::Star
+            | Kind::Mute
             | Kind::Webhook
             | Kind::Member
             | Kind::Role

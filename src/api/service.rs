@@ -27,7 +27,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             organisations::join_links::Api,
         ),
         (start::Api, tokens::Api, features::Api),
-        (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),
+        (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::preferences::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::single::Api, messages::threads::Api),
         (commands::Api, commands::calling::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),

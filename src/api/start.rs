@@ -1,5 +1,7 @@
 //! The data of a client's first screen, in one answer.
 
+use std::ops::Not;
+
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};
 use serde::Serialize;
@@ -150,9 +152,9 @@ struct CountedOrganisation {
     #[oai(flatten)]
     #[serde(flatten)]
     organisation: OwnOrganisation,
-    /// The number of unread top-level posts in all live channels and direct messages.
+    /// The number of unread top-level posts in all live channels and direct messages that the caller has not muted.
     unread_count: i64,
-    /// The number of unread mentions in these.
+    /// The number of unread mentions in all of them.
     mention_count: i64,
 }
 
@@ -187,6 +189,10 @@ struct LeanChannel {
     topic: String,
     is_private: bool,
     is_starred: bool,
+    /// `true` if the caller has muted the channel; otherwise it is left out.
+    #[oai(default, skip_serializing_if = "Not::not")]
+    #[serde(skip_serializing_if = "Not::not")]
+    is_muted: bool,
     /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none.
     last_message_at: Time,
     /// The number of unread top-level posts.
@@ -200,13 +206,14 @@ struct LeanChannel {
 }
 
 impl From<(Counts, Visible)> for LeanChannel {
-    fn from((unread, Visible { channel, is_starred, .. }): (Counts, Visible)) -> Self {
+    fn from((unread, Visible { channel, preferences, .. }): (Counts, Visible)) -> Self {
         LeanChannel {
             id: channel.id,
             name: channel.name,
             topic: channel.topic,
             is_private: channel.is_private,
-            is_starred,
+            is_starred: preferences.is_starred,
+            is_muted: preferences.is_muted,
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
@@ -224,6 +231,10 @@ struct LeanDirectMessage {
     /// The members but the caller, with those who have left the organisation.
     participants: Vec<Participant>,
     is_starred: bool,
+    /// `true` if the caller has muted the channel; otherwise it is left out.
+    #[oai(default, skip_serializing_if = "Not::not")]
+    #[serde(skip_serializing_if = "Not::not")]
+    is_muted: bool,
     /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none.
     last_message_at: Time,
     /// The number of unread top-level posts.
@@ -237,12 +248,13 @@ struct LeanDirectMessage {
 }
 
 impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
-    fn from((unread, Visible { channel, is_starred, .. }, people): (Counts, Visible, Vec<Member>)) -> Self {
+    fn from((unread, Visible { channel, preferences, .. }, people): (Counts, Visible, Vec<Member>)) -> Self {
         LeanDirectMessage {
             id: channel.id,
             name: channel.name,
             participants: people.into_iter().map(Participant::from).collect(),
-            is_starred,
+            is_starred: preferences.is_starred,
+            is_muted: preferences.is_muted,
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,

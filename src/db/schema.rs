@@ -79,6 +79,7 @@ const HISTORY: History = History {
         (19, include_str!("migrations/0019.sql")),
         (20, include_str!("migrations/0020.sql")),
         (21, include_str!("migrations/0021.sql")),
+        (22, include_str!("migrations/0022.sql")),
     ],
 };
 

@@ -7,8 +7,8 @@ use crate::{
     domain::{
         accounts::profiles::ProfileUpdate,
         channels::{
+            preferences::{MuteChange, StarChange},
             reading::UnreadChange,
-            stars::StarChange,
             updates::{ChannelIds, ChannelUpdate},
         },
         commands::{answers::CommandAnswer, clicking::ActionClick},
@@ -43,6 +43,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Channel => envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
         Kind::Unread => envelope::schema::<UnreadChange, Nothing>(kind, generator),
         Kind::ThreadUnread => envelope::schema::<ThreadUnread, Nothing>(kind, generator),
+        Kind::Mute => envelope::schema::<MuteChange, Nothing>(kind, generator),
         Kind::Star => envelope::schema::<StarChange, Nothing>(kind, generator),
         Kind::Webhook => envelope::schema::<WebhookUpdate, Nothing>(kind, generator),
         Kind::Member => of_organisation::<MemberUpdate>(kind, generator),

@@ -142,6 +142,8 @@ const CHANNELS: &[&str] = &[
     "PATCH /channels/{channel_id}/username",
     "POST /channels/{channel_id}/star",
     "DELETE /channels/{channel_id}/star",
+    "POST /channels/{channel_id}/mute",
+    "DELETE /channels/{channel_id}/mute",
     "POST /channels/{channel_id}/users",
     "DELETE /channels/{channel_id}/users/{user_id}",
     "POST /channels/add-multiple",

@@ -33,7 +33,7 @@ pub struct Start {
     pub user: User,
     /// When the caller's session ends.
     pub expires_at: Time,
-    /// By name, with what is unread in all channels and direct messages of each.
+    /// By name, with what is unread in the channels and direct messages of each: mentions in all, posts where they are not muted.
     pub organisations: Vec<(Own, Counts)>,
     pub open: Option<Open>,
 }
@@ -86,10 +86,10 @@ impl Open {
     }
 }
 
-/// The caller's unread counts in the live channels and direct messages of each organisation.
+/// The caller's unread counts in the live channels and direct messages of each organisation, without the posts of muted ones.
 fn unread(conn: &Connection, caller: Caller) -> Result<HashMap<OrganisationId, Counts>> {
     let sql = format!(
-        "select c.organisation_id, {COUNTS} from channel_members cm cross join channels c on c.id = cm.channel_id
+        "select c.organisation_id, cm.is_muted, {COUNTS} from channel_members cm cross join channels c on c.id = cm.channel_id
          where cm.user_id = ?1 and c.deleted_at is null and c.archived_at is null"
     );
     let mut sums: HashMap<OrganisationId, Counts> = HashMap::new();
@@ -97,9 +97,11 @@ fn unread(conn: &Connection, caller: Caller) -> Result<HashMap<OrganisationId, C
     let mut rows = select.query([caller.user])?;
     while let Some(row) = rows.next()? {
         let mut columns = Columns::of(row);
-        let (organisation, counts) = (columns.take()?, Counts::take(&mut columns)?);
+        let (organisation, is_muted, counts): (_, bool, _) = (columns.take()?, columns.take()?, Counts::take(&mut columns)?);
         let sum = sums.entry(organisation).or_default();
-        sum.threads += counts.threads;
+        if !is_muted {
+            sum.threads += counts.threads;
+        }
         sum.mentions += counts.mentions;
     }
     Ok(sums)

@@ -57,7 +57,7 @@ pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text 
     user_count:int message_count:int archived:bool group_id:text? created_at:time deleted_at:never threads:array?";
 pub const OPEN_CHANNEL: &str = "id:uuid name:text description:text created_at:time";
 pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int
-    is_starred:bool channels_id:uuid preview_thread:array access:bool archived:bool topic:text owner_id:uuid is_default:bool
+    is_starred:bool is_muted:bool channels_id:uuid preview_thread:array access:bool archived:bool topic:text owner_id:uuid is_default:bool
     user_count:int last_message_at:time";
 pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";

@@ -291,7 +291,7 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
     await until('a heart', async () => (await reactions()).includes('❤️'), 5_000)
   })
 
-  await t.test('a channel is starred, edited, left, and deleted once its name is typed', async () => {
+  await t.test('a channel is starred, muted, edited, left, and deleted once its name is typed', async () => {
     const menu = async name => {
       await reach(page, 'Channel menu')
       await page.keyboard.press('Enter')
@@ -303,6 +303,8 @@ async function use(t, { ada, grace, tim, harbour, engine, quay, message }, page)
     await isAt(page, 'Message to engine-room')
     await menu('Star')
     await sees(page, 'Starred')
+    await menu('Mute')
+    await page.waitForSelector('.bar [aria-label="Muted"]')
     await menu('Edit the channel')
     await isAt(page, 'Name')
     await page.keyboard.press('Tab')

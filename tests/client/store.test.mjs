@@ -35,6 +35,23 @@ test('a talk shows what others post, in order', async t => {
   await until('it is read', () => grace.channel(channel).unread_count === 0)
 })
 
+test('a muted channel stands out for mentions alone, on each device', async t => {
+  const { stores: [ada, grace], organisation, channel } = await pair(t)
+  const own = () => grace.channel(channel)
+  const whole = () => grace.organisations.peek().find(each => each.id === organisation)
+  await grace.api.muteChannel(channel)
+  await until('it is muted', () => own().is_muted)
+  await ada.api.createMessage(channel, { content: 'fog on the water' })
+  await until('it is counted', () => own().unread_count === 1)
+  assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [false, 0, 0])
+  await ada.api.createMessage(channel, { content: 'ashore, @grace' })
+  await until('the mention is counted', () => own().mention_count === 1)
+  assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [true, 1, 0])
+  await grace.api.unmuteChannel(channel)
+  await until('it is muted no longer', () => !own().is_muted)
+  assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [true, 1, 2])
+})
+
 test('a reply counts in its channel, stands in its thread, and makes it one of mine', async t => {
   const { stores: [ada, grace], channel } = await pair(t)
   const talk = ada.talk(channel)

@@ -89,6 +89,8 @@ pub struct Channel {
     access: bool,
     /// Whether the caller has starred the channel.
     is_starred: bool,
+    /// Whether the caller has muted the channel.
+    is_muted: bool,
     /// The feed address of the channel's first webhook; empty for callers who may not manage its webhooks.
     webhook_url: String,
     created_at: Time,
@@ -102,7 +104,7 @@ pub struct Channel {
 
 impl Channel {
     pub fn new(site: &Site, ChannelSummary { channel, newest, webhook }: ChannelSummary) -> Self {
-        let Described { channel, users, is_in, is_starred, .. } = channel;
+        let Described { channel, users, is_in, preferences, .. } = channel;
         Channel {
             id: channel.id,
             channels_id: channel.id,
@@ -120,7 +122,8 @@ impl Channel {
             members_count: channel.user_count,
             message_count: channel.message_count,
             access: is_in,
-            is_starred,
+            is_starred: preferences.is_starred,
+            is_muted: preferences.is_muted,
             webhook_url: webhook
                 .map_or_else(String::new, |(webhook, generation, slug)| site.feed_url(webhook, generation, &slug)),
             created_at: channel.created_at,
@@ -220,6 +223,8 @@ pub struct OwnChannel {
     last_read_id: String,
     /// Whether the caller has starred the channel.
     is_starred: bool,
+    /// Whether the caller has muted the channel.
+    is_muted: bool,
     /// Always `true`: the caller is in the channel.
     access: bool,
     /// Always `false`: archived channels have a list of their own.
@@ -232,7 +237,7 @@ pub struct OwnChannel {
 
 impl OwnChannel {
     pub fn new(Own { unread, channel, latest }: Own) -> Self {
-        let Visible { channel, access, is_starred } = channel;
+        let Visible { channel, access, preferences } = channel;
         let shown = OwnChannel {
             id: channel.id,
             channels_id: channel.id,
@@ -247,7 +252,8 @@ impl OwnChannel {
             thread_count: unread.threads,
             mention_count: unread.mentions,
             last_read_id: unread.last_read_id(),
-            is_starred,
+            is_starred: preferences.is_starred,
+            is_muted: preferences.is_muted,
             access: access.username.is_some(),
             archived: channel.archived_at.is_some(),
             preview_thread: latest,

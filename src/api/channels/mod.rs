@@ -3,7 +3,7 @@
 pub mod channel;
 pub mod direct_messages;
 pub mod members;
-pub mod stars;
+pub mod preferences;
 
 use poem::web::Data;
 use poem_openapi::{

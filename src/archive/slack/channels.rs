@@ -123,6 +123,7 @@ impl ImportedChannel {
             person: member.id,
             username: member.name.clone(),
             is_starred: false,
+            is_muted: false,
             unread_threads: Vec::new(),
             read: self.last,
             created_at: self.created_at,

@@ -6,6 +6,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         channels::{
+            preferences::Preferences,
             reading::Counts,
             record::{self, Channel, Name, Visible},
         },
@@ -28,8 +29,7 @@ pub struct Described {
     pub users: Vec<UserId>,
     /// Whether the caller is in the channel.
     pub is_in: bool,
-    /// Whether the caller has starred it.
-    pub is_starred: bool,
+    pub preferences: Preferences,
     /// Whether the caller may manage the channel's webhooks.
     pub manages_webhooks: bool,
 }
@@ -163,7 +163,7 @@ fn one(conn: &Connection, found: Visible, users: Users) -> Result<Described> {
 pub fn describe_all(conn: &Connection, found: Vec<Visible>, users: Users) -> Result<Vec<Described>> {
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
-    let describe = |Visible { channel, access, is_starred }: Visible| {
+    let describe = |Visible { channel, access, preferences }: Visible| {
         let (is_in, manages_webhooks) = (access.username.is_some(), access.manages_webhooks());
         let users = match users {
             Users::First => {
@@ -171,7 +171,7 @@ pub fn describe_all(conn: &Connection, found: Vec<Visible>, users: Users) -> Res
             }
             Users::None => Vec::new(),
         };
-        Ok(Described { users, is_in, is_starred, manages_webhooks, channel })
+        Ok(Described { users, is_in, preferences, manages_webhooks, channel })
     };
     found.into_iter().map(describe).collect()
 }

@@ -1,7 +1,7 @@
 //! Channels: creating, changing, archiving and deleting them, within their quotas.
 //!
 //! The submodules hold the record of a channel, lists, members, succession of ownership, direct messages, read marks, unread
-//! counts, stars and the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges
+//! counts, stars, mutes and the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges
 //! deleted channels.
 
 pub mod administration;
@@ -9,9 +9,9 @@ pub mod direct_messages;
 pub mod lists;
 pub mod marks;
 pub mod members;
+pub mod preferences;
 pub mod reading;
 pub mod record;
-pub mod stars;
 pub mod succession;
 pub mod updates;
 
@@ -188,13 +188,13 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
 /// `manage:channels`. Pushes `channel_update`. 404 for a channel that the caller can't see; 403 without the right, and for
 /// the default channel. On reopening, 422 when another channel has taken the name meanwhile or a quota is used up.
 pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
-    let Visible { channel, access, is_starred } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
+    let Visible { channel, access, preferences } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
         return Err(Error::Forbidden(Code::ChannelIsDefault, "The default channel can't be archived"));
     }
     if channel.archived_at.is_some() == archived {
-        return describe(tx, Visible { channel, access, is_starred });
+        return describe(tx, Visible { channel, access, preferences });
     }
     if !archived {
         require_quota(tx, channel.organisation, channel.owner_id)?;
@@ -206,7 +206,7 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
     record::count(tx, channel.organisation, if archived { -1 } else { 1 })?;
     announce(tx, id, if archived { "archived" } else { "unarchived" }, caller.user)?;
     let channel = Channel { archived_at: archived.then_some(now), updated_at: now, ..channel };
-    describe(tx, Visible { channel, access, is_starred })
+    describe(tx, Visible { channel, access, preferences })
 }
 
 /// [`archive`] for a channel that must belong to the organisation; 404 otherwise.

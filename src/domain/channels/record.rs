@@ -6,7 +6,10 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{self, ACCESS, Caller, ChannelAccess, OWN, SEEN},
-        channels::reading::{COUNTS, Counts},
+        channels::{
+            preferences::{PREFERENCES, Preferences},
+            reading::{COUNTS, Counts},
+        },
         text::{self, Rule},
     },
     error::Result,
@@ -46,8 +49,7 @@ pub struct Channel {
 pub struct Visible {
     pub channel: Channel,
     pub access: ChannelAccess,
-    /// Whether the caller has starred it.
-    pub is_starred: bool,
+    pub preferences: Preferences,
 }
 
 /// Finds a channel by id. `None` if it does not exist or the caller can't see it.
@@ -55,21 +57,21 @@ pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<V
     if !access::is_open(conn, caller, id)? {
         return Ok(None);
     }
-    let sql = format!("select {COLUMNS}, {STARRED}, {ACCESS} {SEEN} and c.id = ?2");
+    let sql = format!("select {COLUMNS}, {PREFERENCES}, {ACCESS} {SEEN} and c.id = ?2");
     let row = |row: &Row| visible(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
 }
 
 /// The channels that the caller can see; the SQL in `rule` filters and orders them. Parameter ?1 is the caller.
 pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
-    let sql = format!("select {COLUMNS}, {STARRED}, {ACCESS} {SEEN} {rule}");
+    let sql = format!("select {COLUMNS}, {PREFERENCES}, {ACCESS} {SEEN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map(params, |row| visible(caller, &mut Columns::of(row)))?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The channels of an organisation that the caller is in, with their unread counts. Parameter ?2 is the organisation.
 pub(super) fn select_own(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<(Counts, Visible)>> {
-    let sql = format!("select {COUNTS}, {COLUMNS}, {STARRED}, {ACCESS} {OWN} {rule}");
+    let sql = format!("select {COUNTS}, {COLUMNS}, {PREFERENCES}, {ACCESS} {OWN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     let own = |row: &Row| {
         let mut columns = Columns::of(row);
@@ -80,7 +82,11 @@ pub(super) fn select_own(conn: &Connection, caller: Caller, rule: &str, params: 
 
 /// Takes the columns of [`select`].
 fn visible(caller: Caller, columns: &mut Columns) -> rusqlite::Result<Visible> {
-    Ok(Visible { channel: channel(columns)?, is_starred: columns.take()?, access: ChannelAccess::take(caller, columns)? })
+    Ok(Visible {
+        channel: channel(columns)?,
+        preferences: Preferences::take(columns)?,
+        access: ChannelAccess::take(caller, columns)?,
+    })
 }
 
 /// Reads a channel, deleted or not, without a check of access.
@@ -136,6 +142,3 @@ pub(in crate::domain) fn count(tx: &Tx, organisation: OrganisationId, more: i64)
 const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
     c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.last_message_at, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
-
-/// SQL column for use with [`SEEN`] or [`OWN`], whose `cm` is the caller's membership of the channel, if any.
-const STARRED: &str = "cm.is_starred is 1";

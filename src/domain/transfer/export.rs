@@ -178,7 +178,7 @@ fn channel(row: &Row) -> rusqlite::Result<(Channel, Option<[u8; 32]>)> {
     Ok((channel, columns.take()?))
 }
 
-const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm.is_starred,
+const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm.is_starred, cm.is_muted,
       (select m.id from messages m where m.channel_id = cm.channel_id and m.root is null and m.n <= cm.read_n
         order by m.n desc limit 1), cm.created_at
     from channel_members cm join channels c on c.id = cm.channel_id
@@ -211,6 +211,7 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
         person: columns.take()?,
         username: columns.take()?,
         is_starred: columns.take()?,
+        is_muted: columns.take()?,
         read: columns.take()?,
         unread_threads: Vec::new(),
         created_at: columns.take()?,

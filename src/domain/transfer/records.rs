@@ -161,6 +161,8 @@ pub struct ChannelMember {
     pub person: UserId,
     pub username: String,
     pub is_starred: bool,
+    #[serde(default)]
+    pub is_muted: bool,
     /// The last message that they have read; none if there was none when they joined.
     pub read: Option<MessageId>,
     /// Threads of the channel that they take part in, and have not read to the end or not replied in.

@@ -3,10 +3,10 @@
 mod archive;
 mod direct_messages;
 mod members;
+mod preferences;
 mod purging;
 mod reading;
 mod shown;
-mod stars;
 
 use serde_json::{Value, json};
 use tidings::error::Code;

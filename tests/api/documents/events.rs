@@ -200,6 +200,8 @@ impl Run {
         let renamed = json!({ "message_id": reply, "content": "Who brings her in?" });
         grace.call("POST", &format!("/channels/{channel}/star"), None).await.expect(200);
         self.until(Kind::Star).await;
+        grace.call("POST", &format!("/channels/{channel}/mute"), None).await.expect(200);
+        self.until(Kind::Mute).await;
         let webhook = text(&grace.webhook(channel, "builds").await["id"]);
         for (kind, method, path, body) in [
             (Kind::Updated, "PUT", format!("/channels/{channel}/messages"), Some(renamed)),

@@ -95,7 +95,7 @@ impl Chance {
             30 => ("root", "POST", format!("/organisations/{organisation}/users"), json!({ "user_id": user })),
             33 if flag => (who, "PUT", format!("/threads/{thread}/read"), json!({})),
             33 | 34 => (who, "PUT", format!("/threads/{thread}/read"), json!({ "unread_from": message })),
-            31 => (who, if flag { "POST" } else { "DELETE" }, in_channel("/star"), none),
+            31 => (who, if flag { "POST" } else { "DELETE" }, in_channel(self.one(&["/star", "/mute"])), none),
             // Not of who was removed: their new name shows with what they once wrote, and nobody there is told.
             _ => ("ada", "PATCH", "/profile".to_owned(), json!({ "first_name": text })),
         };

@@ -93,7 +93,7 @@ pub async fn unread(client: &Client, organisation: &str) -> BTreeMap<String, Val
 }
 
 pub async fn channel(client: &Client, id: &str, unread: Value) -> Value {
-    let mut found = pick(&data(client, &format!("/channels/{id}")).await, &format!("{CHANNEL} is_starred"));
+    let mut found = pick(&data(client, &format!("/channels/{id}")).await, &format!("{CHANNEL} is_starred is_muted"));
     let members = client.get(&format!("/channels/{id}/users")).await.expect(200)["users"].take();
     found["members"] = by(&members, "user_id", |member| pick(member, CHANNEL_MEMBER));
     found["unread"] = unread;

@@ -64,6 +64,7 @@ impl Store {
                 }
             }
             "channel_star" => assign(self.channel(&data["channels_id"]), data, "is_starred"),
+            "channel_mute" => assign(self.channel(&data["channels_id"]), data, "is_muted"),
             "channel_mention" => {
                 assert!(self.channel(&ids["channel_id"]).is_object(), "of what the user may read");
                 self.mentions.insert(text(&data["id"])); // the count comes by itself

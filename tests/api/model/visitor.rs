@@ -100,6 +100,7 @@ impl Visitor {
                 if let Some(mut channel) = self.channel(&text(&lean["id"])).await {
                     self.listed.insert(text(&lean["id"]), offset);
                     channel["is_starred"] = lean["is_starred"].clone();
+                    channel["is_muted"] = json!(lean["is_muted"] == true);
                     for field in UNREAD.split(' ').filter(|field| *field != "last_read_id") {
                         channel["unread"][field] = lean[field].clone();
                     }
@@ -137,7 +138,7 @@ impl Visitor {
         let path = format!("/channels/{id}");
         let (page, _, offset) = some(&self.client, &format!("{path}/messages?limit=200")).await?;
         let details = data(&self.client, &path).await?;
-        let mut found = pick(&details, &format!("{CHANNEL} is_starred"));
+        let mut found = pick(&details, &format!("{CHANNEL} is_starred is_muted"));
         found["unread"] = if details["archived"] == true { Value::Null } else { pick(&details, UNREAD) };
         let members = some(&self.client, &format!("{path}/users")).await?.0["users"].take();
         found["members"] = by(&members, "user_id", |member| pick(member, CHANNEL_MEMBER));
@@ -201,7 +202,8 @@ impl Visitor {
         let (change, ids) = (&publication["data"], &publication["modification_ids"]);
         let channel = publication.get("channel_id").or(change.get("channels_id")).or(ids.get("channel_id"));
         let channel = channel.and_then(Value::as_str).unwrap_or_default();
-        let is_listed = ["unread_thread_change", "channel_star"].iter().any(|kind| publication["notification_type"] == *kind);
+        let is_listed =
+            ["unread_thread_change", "channel_star", "channel_mute"].iter().any(|kind| publication["notification_type"] == *kind);
         let known = if is_listed { &self.listed } else { &self.fetched };
         if known.get(channel).is_some_and(|place| offset <= *place) {
             return;
@@ -256,11 +258,14 @@ impl Visitor {
                     continue;
                 }
                 let counts = &channel["unread"];
-                shown[id] = json!({ "name": channel["name"], "is_starred": channel["is_starred"] });
+                shown[id] =
+                    json!({ "name": channel["name"], "is_starred": channel["is_starred"], "is_muted": channel["is_muted"] });
                 for field in ["thread_count", "mention_count", "last_message_at"] {
                     shown[id][field] = counts[field].clone();
                 }
-                unread += counts["thread_count"].as_i64().unwrap();
+                if channel["is_muted"] == false {
+                    unread += counts["thread_count"].as_i64().unwrap();
+                }
                 mentions += counts["mention_count"].as_i64().unwrap();
                 if counts["thread_count"] != 0 && counts["last_read_id"] != "" {
                     shown[id]["last_read_id"] = counts["last_read_id"].clone();
@@ -268,6 +273,7 @@ impl Visitor {
             }
             let lean = |one: &Value| {
                 let mut lean = pick(one, LEAN);
+                lean["is_muted"] = json!(one["is_muted"] == true);
                 one.get("last_read_id").into_iter().for_each(|id| lean["last_read_id"] = id.clone());
                 lean
             };

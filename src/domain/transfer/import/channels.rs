@@ -99,7 +99,7 @@ impl Import {
         tx.prepare_cached(
             "with mark as (select coalesce((select n from messages where id = ?3 and channel_id = ?1), 0) as n)
              insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count,
-               read_id, is_starred, created_at)
+               read_id, is_starred, is_muted, created_at)
              select c.id, ?2, ?4, ?5, mark.n,
                iif(?3 is null, 0, c.thread_count - (select count(*) from messages m
                  where m.channel_id = c.id and m.root is null and m.deleted_at is null and m.n > mark.n)),
@@ -107,10 +107,10 @@ impl Import {
                  where x.channel_id = c.id and x.n > mark.n
                    and not exists (select 1 from messages own where own.n = x.n and own.root is not null and own.user_id = ?2))),
                (select passed.id from messages passed where passed.channel_id = c.id and passed.root is null
-                 and passed.n <= mark.n and passed.deleted_at is null order by passed.n desc limit 1), ?6, ?7
+                 and passed.n <= mark.n and passed.deleted_at is null order by passed.n desc limit 1), ?6, ?7, ?8
              from channels c, mark where c.id = ?1",
         )?
-        .execute((channel, user, read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;
+        .execute((channel, user, read, username, log::last_seq(tx)?, member.is_starred, member.is_muted, member.created_at))?;
         tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([channel])?;
         self.thread_marks(tx, channel, user, &member.unread_threads)?;
         Ok(true)

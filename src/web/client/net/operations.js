@@ -83,6 +83,8 @@ export const OPERATIONS = /** @type {const} */ ({
   openDirectMessage: ['POST', '/organisations/{org_id}/dms'],
   starChannel: ['POST', '/channels/{channel_id}/star'],
   unstarChannel: ['DELETE', '/channels/{channel_id}/star'],
+  muteChannel: ['POST', '/channels/{channel_id}/mute'],
+  unmuteChannel: ['DELETE', '/channels/{channel_id}/mute'],
   // Messages
   createMessage: ['POST', '/channels/{channel_id}/messages'],
   updateMessage: ['PUT', '/channels/{channel_id}/messages'],

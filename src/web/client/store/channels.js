@@ -16,21 +16,26 @@ import { includes } from './positions.js'
  * @property {boolean} is_private
  * @property {boolean} is_direct
  * @property {boolean} is_starred
+ * @property {boolean} is_muted Its posts call only those whom they mention.
  * @property {number} unread_count Top-level posts.
  * @property {number} mention_count Also those in replies.
  * @property {string} last_read_id The newest post that was read, where others are unread; otherwise empty.
  * @property {string} last_message_at
  * @property {Participant[]} participants The others in a direct message.
+ * @property {boolean} is_unread Whether it stands out in lists.
+ * @property {number} call_count What is counted beside its name.
  */
 
 /** @param {Participant} one */
 const nameOf = one => one.full_name || one.username
 
-/** @param {Omit<Channel, 'title'>} channel @returns {Channel} */
-const titled = channel => ({
+/** @param {Omit<Channel, 'title' | 'is_unread' | 'call_count'>} channel @returns {Channel} */
+const completed = channel => ({
   ...channel,
   last_read_id: channel.unread_count > 0 ? channel.last_read_id : '',
   title: channel.is_direct && channel.participants.length > 0 ? channel.participants.map(nameOf).join(', ') : channel.name,
+  is_unread: channel.mention_count > 0 || (channel.unread_count > 0 && !channel.is_muted),
+  call_count: channel.is_direct && !channel.is_muted ? channel.unread_count : channel.mention_count,
 })
 
 /**
@@ -39,7 +44,7 @@ const titled = channel => ({
  * @param {boolean} isDirect
  * @param {string} me
  */
-const channelOf = (from, organisation, isDirect, me) => titled({
+const channelOf = (from, organisation, isDirect, me) => completed({
   id: from.id ?? from.channels_id,
   organisation_id: organisation,
   name: from.name,
@@ -47,6 +52,7 @@ const channelOf = (from, organisation, isDirect, me) => titled({
   is_private: from.is_private ?? isDirect,
   is_direct: isDirect,
   is_starred: from.is_starred,
+  is_muted: from.is_muted ?? false,
   unread_count: from.thread_count,
   mention_count: from.mention_count,
   last_read_id: from.last_read_id ?? '',
@@ -111,7 +117,7 @@ export function createChannels({ me, came }) {
     /** @param {string} id @param {Partial<Channel>} change */
     update(id, change) {
       const record = channels.get(id)?.record
-      if (record) record.value = titled({ ...record.peek(), ...change })
+      if (record) record.value = completed({ ...record.peek(), ...change })
     },
 
     /**
@@ -145,7 +151,7 @@ export function createChannels({ me, came }) {
         const channel = record.peek()
         if (!where(channel) || !channel.participants.some(one => one.user_id === user)) continue
         const participants = channel.participants.map(one => (one.user_id === user ? { ...one, ...change } : one))
-        record.value = titled({ ...channel, participants })
+        record.value = completed({ ...channel, participants })
       }
     },
 

@@ -115,6 +115,10 @@ export const kinds = {
     if (!channels.includes(data.channels_id, position)) channels.update(data.channels_id, { is_starred: data.is_starred })
   },
 
+  channel_mute: ({ channels }, { data }, position) => {
+    if (!channels.includes(data.channels_id, position)) channels.update(data.channels_id, { is_muted: data.is_muted })
+  },
+
   // The counts are told beside it.
   channel_mention: (store, { data }) => store.people.hint(data),
 

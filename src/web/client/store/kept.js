@@ -169,7 +169,7 @@ export function createKept({ storage, clock }) {
 export function keptStart(user, organisations, organisation, channels, push) {
   if (!user || !organisation) return null
   const all = channels.of(organisation.id)
-    .map(({ unread_count: thread_count, title, ...channel }) => ({ ...channel, thread_count }))
+    .map(({ unread_count: thread_count, title, is_unread, call_count, ...channel }) => ({ ...channel, thread_count }))
   return {
     user,
     organisations,

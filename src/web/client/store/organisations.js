@@ -50,10 +50,10 @@ export function createOrganisations({ channels }) {
     const all = channels.of(summary.id)
     return {
       ...summary,
-      unread_count: all.reduce((sum, channel) => sum + channel.unread_count, 0),
+      unread_count: all.reduce((sum, { is_muted, unread_count }) => sum + (is_muted ? 0 : unread_count), 0),
       mention_count: all.reduce((sum, channel) => sum + channel.mention_count, 0),
-      direct_count: all.reduce((sum, { is_direct, unread_count, mention_count }) =>
-        sum + (is_direct ? Math.max(0, unread_count - mention_count) : 0), 0),
+      direct_count: all.reduce((sum, { is_direct, is_muted, unread_count, mention_count }) =>
+        sum + (is_direct && !is_muted ? Math.max(0, unread_count - mention_count) : 0), 0),
     }
   }
 

@@ -5,7 +5,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { address, listAddress, place } from '../addresses.js'
-import { mark } from './mark.js'
+import { mark, muteSign } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
@@ -29,7 +29,8 @@ export function bar(store, id, channel, details) {
       when(hasMembers,
         () => h('button', { type: 'button', class: 'bar-title', title: t('chat.showPeople'), onclick: () => go(pane('members')) }, name()),
         () => name()),
-      when(() => channel.value?.is_starred, () => h('span', { class: 'starred', role: 'img', 'aria-label': t('talk.starred'), title: t('talk.starred') }, icon('star', { filled: true })))),
+      when(() => channel.value?.is_starred, () => h('span', { class: 'sign', role: 'img', 'aria-label': t('talk.starred'), title: t('talk.starred') }, icon('star', { filled: true }))),
+      when(() => channel.value?.is_muted, muteSign)),
     h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? details.value?.topic ?? ''),
     when(hasMembers, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
     h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),

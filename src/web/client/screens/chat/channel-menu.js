@@ -52,11 +52,15 @@ function items(store, id, details) {
   const isOwner = details?.owner_id === store.me.peek()?.id && rights.can_post_messages
   const mayManage = !isDirect && details !== null && Boolean(rights.can_manage_channels || isOwner)
   const isStarred = channel?.is_starred ?? details?.is_starred
+  const isMuted = channel?.is_muted ?? details?.is_muted
   const isUnread = (channel?.unread_count ?? 0) > 0 || (channel?.mention_count ?? 0) > 0
   return [
     isIn && (isStarred
       ? { label: t('chat.unstar'), icon: 'star', run: () => attempt(() => store.api.unstarChannel(id)) }
       : { label: t('chat.star'), icon: 'star', run: () => attempt(() => store.api.starChannel(id)) }),
+    isIn && (isMuted
+      ? { label: t('chat.unmute'), icon: 'bell', run: () => attempt(() => store.api.unmuteChannel(id)) }
+      : { label: t('chat.mute'), icon: 'mute', run: () => attempt(() => store.api.muteChannel(id)) }),
     isUnread && { label: t('chat.markAllRead'), icon: 'check', run: () => attempt(() => store.api.markChannelRead(id, {})) },
     !isDirect && { label: t('chat.showPeople'), icon: 'people', run: () => go(`${at}?pane=members`) },
     { label: t('chat.showPinned'), icon: 'pin', run: () => go(`${at}?pane=pins`) },

@@ -14,6 +14,8 @@ import { ofOrganisation, own } from './commands.js'
 /** @typedef {{ known: Choice[], find: () => Promise<Choice[]> }} Choices `find` answers the known ones with what was found. */
 
 const MOST = 8
+/** The client's own commands leave room for those of the organisation. */
+const MOST_COMMANDS = 20
 /** The server looks in topics as well, so that it finds more channels than are offered. */
 const MOST_OPEN = 50
 
@@ -107,7 +109,7 @@ const asChannel = ({ name, topic, is_private: isPrivate }) => ({
  */
 export function commands(store, channel, query) {
   const mine = own(store, channel)
-  const choices = (/** @type {import('./commands.js').Offered[]} */ all) => rank(all, query, each => [each.name], MOST).map(asCommand)
+  const choices = (/** @type {import('./commands.js').Offered[]} */ all) => rank(all, query, each => [each.name], MOST_COMMANDS).map(asCommand)
   return { known: choices(mine), find: async () => choices([...mine, ...await ofOrganisation(store)]) }
 }
 

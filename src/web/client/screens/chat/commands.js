@@ -44,6 +44,14 @@ const OWN = [
     name: 'invite', hint: () => t('chat.commandInviteHint'), about: () => t('chat.commandInvite'), isOfChannels: true, run: invite,
   },
   {
+    name: 'mute', hint: () => '', about: () => t('chat.commandMute'),
+    run: async (store, { channel }) => {
+      const isMuted = store.channel(channel)?.is_muted ?? false
+      await (isMuted ? store.api.unmuteChannel(channel) : store.api.muteChannel(channel))
+      return isMuted ? t('chat.commandUnmuted') : t('chat.commandMuted')
+    },
+  },
+  {
     name: 'leave', hint: () => '', about: () => t('chat.commandLeave'), isOfChannels: true,
     run: async (store, { channel }) => (await menu()).leave(store, channel, store.channel(channel)?.name ?? ''),
   },

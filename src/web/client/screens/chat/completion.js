@@ -100,6 +100,7 @@ export function completing(store, area, changed, channel) {
       else if (event.key === 'Enter' || event.key === 'Tab') take(choices.peek()[chosen.peek()])
       else if (event.key === 'Escape') close()
       else return false
+      document.getElementById(`${id}-${chosen.peek()}`)?.scrollIntoView({ block: 'nearest' })
       event.preventDefault()
       event.stopPropagation()
       return true

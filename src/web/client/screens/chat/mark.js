@@ -1,5 +1,6 @@
-// The sign before a channel's name: of a public or private one, or the face of the person.
+// The signs beside a channel's name: whether it is public or private, or the face of the person, and whether it is muted.
 
+import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { badge, face } from '../face.js'
@@ -10,3 +11,5 @@ export function mark(channel) {
   if (channel.is_direct) return other ? face(other, { tiny: true }) : badge(channel.id, channel.title, { tiny: true })
   return h('span', { class: 'mark' }, icon(channel.is_private ? 'lock' : 'hash'))
 }
+
+export const muteSign = () => h('span', { class: 'sign', role: 'img', 'aria-label': t('talk.muted'), title: t('talk.muted') }, icon('mute'))

@@ -11,7 +11,7 @@ import { go, route } from '../../view/router.js'
 import { address, place, searchAddress } from '../addresses.js'
 import { badge, face, nameOf } from '../face.js'
 import { connectionLine } from './connection-line.js'
-import { mark } from './mark.js'
+import { mark, muteSign } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
@@ -72,6 +72,9 @@ const ownMenu = (store, event) => openMenu(/** @type {HTMLElement} */ (event.cur
 /** @param {Store} store */
 const leaving = store => ({ label: t('talk.signOut'), icon: 'door', run: () => import('./sign-out.js').then(it => it.signOut(store)) })
 
+/** Muted channels add their mentions alone. @param {{ unread_count: number, mention_count: number }} organisation */
+const calling = ({ unread_count, mention_count }) => Math.max(unread_count, mention_count)
+
 /** @param {Store} store */
 function organisationBar(store) {
   const open = () => store.organisation.value
@@ -79,7 +82,7 @@ function organisationBar(store) {
   /** @param {Event} event */
   const choose = event => openMenu(/** @type {HTMLElement} */ (event.currentTarget), [
     ...store.organisations.peek().map(each => ({
-      label: each.unread_count > 0 && each.id !== open()?.id ? `${each.name} (${number(each.unread_count)})` : each.name,
+      label: calling(each) > 0 && each.id !== open()?.id ? `${each.name} (${number(calling(each))})` : each.name,
       checked: each.id === open()?.id,
       run: () => go(`/o/${encodeURIComponent(each.organisation_slug)}`),
     })),
@@ -88,7 +91,7 @@ function organisationBar(store) {
     { label: t('talk.organisationSettings'), icon: 'gear', run: () => go(settings()) },
     leaving(store),
   ])
-  const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && each.unread_count > 0)
+  const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && calling(each) > 0)
   return h('div', { class: 'side-head' },
     () => badge(open()?.id ?? '', open()?.name ?? '', { tiny: true }),
     h('button', { type: 'button', class: 'org', 'aria-haspopup': 'menu', onclick: choose },
@@ -135,10 +138,9 @@ function section(store, title, items, button) {
  * @param {import('../../base/signal.js').Signal<Channel>} item
  */
 function placeLink(store, item) {
-  const unread = () => item.value.unread_count
-  const called = () => item.value.is_direct ? unread() : item.value.mention_count
+  const called = () => item.value.call_count
   return h('a', {
-    class: () => unread() > 0 || called() > 0 ? 'place unread' : 'place',
+    class: () => item.value.is_unread ? 'place unread' : 'place',
     href: () => (void route.value, address(store, { channel: item.value.id })),
     'aria-current': () => place().channel === item.value.id ? 'page' : null,
     oncontextmenu: (/** @type {Event} */ event) => {
@@ -149,7 +151,8 @@ function placeLink(store, item) {
   },
   () => mark(item.value),
   h('span', { class: 'name' }, h('bdi', null, () => item.value.title)),
-  when(() => unread() > 0 && called() === 0, () => h('span', { class: 'visually-hidden' }, t('talk.unread'))),
+  when(() => item.value.is_unread && called() === 0, () => h('span', { class: 'visually-hidden' }, t('talk.unread'))),
+  when(() => item.value.is_muted, muteSign),
   counter(called))
 }
 

@@ -131,7 +131,7 @@ function allNames(store) {
 }
 
 /** How much a channel calls. @param {Channel} channel */
-const weight = channel => channel.mention_count > 0 || (channel.is_direct && channel.unread_count > 0) ? 2 : Number(channel.unread_count > 0)
+const weight = channel => channel.call_count > 0 ? 2 : Number(channel.is_unread)
 
 /** @param {Channel} channel @returns {Place} */
 const asPlace = channel => ({
@@ -145,9 +145,8 @@ const asPlace = channel => ({
 
 /** @param {Channel} channel */
 function unread(channel) {
-  const count = channel.is_direct ? channel.unread_count : channel.mention_count
-  if (count > 0) return h('span', { class: 'count' }, number(count))
-  return channel.unread_count > 0 && h('span', { class: 'quiet small' }, t('talk.unread'))
+  if (channel.call_count > 0) return h('span', { class: 'count' }, number(channel.call_count))
+  return channel.is_unread && h('span', { class: 'quiet small' }, t('talk.unread'))
 }
 
 /**

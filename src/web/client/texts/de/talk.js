@@ -7,6 +7,7 @@ export default {
   offline: 'Keine Verbindung. Was du schreibst, wird gesendet, sobald sie wieder da ist.',
   keepsNothing: 'Dieser Browser speichert nichts: Was nicht gesendet ist, geht verloren, wenn du diese Seite schließt.',
   starred: 'Mit Stern',
+  muted: 'Stummgeschaltet',
   channels: 'Kanäle',
   people: 'Personen',
   addChannel: 'Kanal hinzufügen',

@@ -7,6 +7,7 @@ export default {
   offline: 'No connection. What you write is sent when the connection is back.',
   keepsNothing: 'This browser saves nothing for later: what isn’t sent is lost when you close this page.',
   starred: 'Starred',
+  muted: 'Muted',
   channels: 'Channels',
   people: 'People',
   addChannel: 'Add a channel',
