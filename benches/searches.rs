@@ -40,7 +40,7 @@ async fn main() {
     multiply(folder.path(), MESSAGES);
     // The index takes what is new after a post.
     ada.call(Method::POST, &format!("/channels/{channel}/messages"), json!({ "content": "the last one" })).await;
-    let database = Db::reader(folder.path()).unwrap();
+    let database = Db::open_reader(folder.path()).unwrap();
     while indexing::behind(&database).unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -33,13 +33,13 @@ impl Clock {
         self.began.elapsed() + *self.ahead.borrow()
     }
 
-    /// Lets time pass at once, for tests; what waits for it is told ([`Clock::advances`]).
+    /// Lets time pass at once, for tests; what waits for it is told ([`Clock::watch_advances`]).
     pub fn advance(&self, span: Duration) {
         self.ahead.send_modify(|ahead| *ahead += span);
     }
 
     /// Changes each time that the clock is advanced. A job that sleeps until something is due listens to this, too.
-    pub fn advances(&self) -> watch::Receiver<Duration> {
+    pub fn watch_advances(&self) -> watch::Receiver<Duration> {
         self.ahead.subscribe()
     }
 }

@@ -137,7 +137,7 @@ impl Error {
     }
 
     /// The error in the input, if that is why the request is refused.
-    pub const fn refusal(&self) -> Option<&Refusal> {
+    pub const fn input_refusal(&self) -> Option<&Refusal> {
         match self {
             Error::BadRequest(refusal) | Error::Invalid(refusal) => Some(refusal),
             _ => None,
@@ -145,10 +145,10 @@ impl Error {
     }
 
     /// The bound that the request is past.
-    pub fn limit(&self) -> Option<u64> {
+    pub fn exceeded_limit(&self) -> Option<u64> {
         match self {
             Error::TooLarge(bytes) => Some(*bytes as u64),
-            other => other.refusal()?.limit,
+            other => other.input_refusal()?.limit,
         }
     }
 
@@ -181,7 +181,7 @@ impl Error {
     }
 
     /// The error and the line of the source that met it, for the log.
-    pub fn detail(&self) -> String {
+    pub fn log_text(&self) -> String {
         match self {
             Error::Internal { at: Some(at), .. } => format!("{} (at {at})", self.reason()),
             other => other.reason(),
@@ -255,7 +255,7 @@ impl Faults {
     }
 
     /// Fails if there is a fault. The error has a line for each.
-    pub fn end(self) -> Result<()> {
+    pub fn into_result(self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(Error::failed(self.0.join("\n"))) }
     }
 }

@@ -188,7 +188,7 @@ impl Kind {
     }
 
     /// The `section` of the pushed envelope; `None` if the body is not an envelope.
-    pub const fn section(self, is_reply: bool) -> Option<&'static str> {
+    pub const fn envelope_section(self, is_reply: bool) -> Option<&'static str> {
         match self {
             Kind::Updated
             | Kind::Deleted
@@ -214,7 +214,7 @@ impl Kind {
 
     /// How members who were away learn of the event: those of its channel, or of its thread for an event on the stream of a
     /// thread. `None` if it never goes to all of them.
-    pub const fn recovery(self, in_thread: bool) -> Option<Recovery> {
+    pub const fn recovery_method(self, in_thread: bool) -> Option<Recovery> {
         match self {
             Kind::Message | Kind::Deleted if in_thread => Some(Recovery::ThreadState),
             _ if in_thread => None,
@@ -277,10 +277,10 @@ pub struct Event {
 }
 
 impl Event {
-    /// How members in the event's audience who were away learn of it; see [`Kind::recovery`].
-    pub fn recovery(&self) -> Option<Recovery> {
+    /// How members in the event's audience who were away learn of it; see [`Kind::recovery_method`].
+    pub fn recovery_method(&self) -> Option<Recovery> {
         let in_thread = self.channel.is_some_and(|channel| channel.to_string() != self.stream);
-        self.kind.recovery(in_thread)
+        self.kind.recovery_method(in_thread)
     }
 }
 

@@ -55,27 +55,27 @@
 //! time: -
 //! id: -
 //!
-//! domain/channel_purging: byte_budget, messages, webhooks
+//! domain/channel_purging: messages, webhooks, write_budget
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/account_erasure: accounts, channels, deferred_work, organisations
-//! domain/audit: messages
-//! domain/commands: access, log, messages, page, rights, targets, text, webhooks
-//! domain/webhooks: access, byte_budget, log, messages, mail_queue, page, rights, targets, text
+//! domain/consistency: messages
+//! domain/commands: access, log, messages, page, program_addresses, rights, text, webhooks
+//! domain/webhooks: access, log, mail_queue, messages, page, program_addresses, rights, text, write_budget
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/start: access, accounts, channels, organisations, page
 //! domain/channel_summaries: channels, messages
-//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, rights, targets, text
-//! domain/messages: access, accounts, byte_budget, channels, deferred_work, log, page, text
+//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, program_addresses, rights, text
+//! domain/messages: access, accounts, channels, deferred_work, log, page, text, write_budget
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
 //! domain/accounts: access, deferred_work, log, mail_queue, page, scopes, text
-//! domain/targets: text
+//! domain/program_addresses: text
 //! domain/text: -
 //! domain/page: -
 //! domain/mail_queue: -
-//! domain/log: byte_budget
-//! domain/byte_budget: -
+//! domain/log: write_budget
+//! domain/write_budget: -
 //! domain/deferred_work: -
 //! domain/access: rights, scopes
 //! domain/scopes: -
@@ -88,7 +88,7 @@
 //!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.
 //! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `outbox.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP
-//!    nor SQL, and of this crate only each other, `error`, `event`, `id`, `net::socket` and `time`.
+//!    nor SQL, and of this crate only each other, `error`, `event`, `id`, `net::client_socket` and `time`.
 //! 4. Only `db` opens the database; only `config/` reads the environment; only `api/http/envelope.rs` and
 //!    `api/http/failure.rs` build the bodies of answers.
 //! 5. Events are published after their transaction has committed, in commit order.

@@ -5,7 +5,7 @@
 
 pub mod api_token;
 mod jwt;
-pub mod sender;
+pub mod sender_proof;
 mod verified;
 
 use std::{collections::HashSet, sync::LazyLock};
@@ -233,7 +233,7 @@ pub fn fingerprint(text: &str) -> String {
 }
 
 /// Hashes a password with argon2id, 19 MiB, two passes and one lane (OWASP's second choice), which takes some 15 ms of a core.
-/// Call it through [`crate::state::Inner::hash`], which bounds how many run at a time.
+/// Call it through [`crate::state::Inner::hash_password`], which bounds how many run at a time.
 pub fn hash_password(password: &str) -> Result<String> {
     Ok(Argon2::default().hash_password(password.as_bytes()).map_err(Error::internal)?.to_string())
 }

@@ -53,7 +53,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site of a server with these settings and addresses ([`Settings::origins`]).
+    /// The site of a server with these settings and addresses ([`Settings::own_origins`]).
     pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
         let push_key = settings.push.token_key().map(str::to_owned);
         Site {
@@ -93,7 +93,7 @@ impl Site {
     }
 
     /// Where a webhook takes in posts. `slug` is the hash of its slug.
-    pub fn feed_url(&self, webhook: WebhookId, generation: i64, slug: &Hash) -> String {
+    pub fn webhook_feed_url(&self, webhook: WebhookId, generation: i64, slug: &Hash) -> String {
         let slug = self.keys().webhook_slug(webhook, generation, Some(slug));
         format!("{}/api/v1/webhooks/feed/{slug}", self.base_url)
     }
@@ -140,7 +140,7 @@ pub fn is_unspecified(address: &str) -> bool {
 
 /// An address to print for people. In place of an unspecified host it names the interface of the default route, which machines in
 /// the same network reach; without such a route, this machine. IPv4 comes first, because a socket at `[::]` takes it as well.
-pub fn reachable(address: &str) -> String {
+pub fn reachable_address(address: &str) -> String {
     let parsed = Url::parse(address).ok().filter(|_| is_unspecified(address));
     let Some(mut url) = parsed else { return address.to_owned() };
     let own = source_address(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into());

@@ -16,7 +16,7 @@ use crate::{
     config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
-    domain::accounts::{administration, member_names, spelling},
+    domain::accounts::{address_respelling, administration, searchable_names},
     error::{Error, Faults, Result},
     event::Effect,
     issuer::Issuer,
@@ -31,7 +31,7 @@ use crate::{
         context::Push,
         embedded::{hub::Hub, publisher::Publisher},
         external::Centrifugo,
-        server_api::memory::ServerApi,
+        server_api::kept_state::ServerApi,
     },
     site::{Served, Site},
     state::{
@@ -65,7 +65,7 @@ impl Parts {
         // The other settings are checked without the authorities of a file that can't be read.
         let authorities = faults.keep(Authorities::read(settings.mail.ca_file.as_deref()));
         let authorities = authorities.map_or_else(|| Authorities::read(None), Ok)?;
-        let links = settings.origins(listening);
+        let links = settings.own_origins(listening);
         let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities);
         let issuer = Issuer::new(&settings.federated, &authorities);
         let external = settings.push.external();
@@ -83,7 +83,7 @@ impl Parts {
         faults.note(&origins);
         faults.note(&server_api);
         faults.note(&metrics);
-        faults.end()?;
+        faults.into_result()?;
         Ok(Parts {
             links: links?,
             mailer: mailer?,
@@ -98,7 +98,7 @@ impl Parts {
 }
 
 /// Checks the settings, and changes nothing.
-pub fn check(settings: &Settings, faults: &mut Faults) {
+pub fn check_settings(settings: &Settings, faults: &mut Faults) {
     if let Some(Some(files)) = faults.keep(settings.listen.tls()) {
         faults.keep(Files::new(files).check());
     }
@@ -118,7 +118,7 @@ pub fn check(settings: &Settings, faults: &mut Faults) {
 pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock: Clock) -> Result<App> {
     let Parts { links, mailer, issuer, centrifugo, outgoing, origins, server_api, metrics } =
         Parts::new(settings, listening.into())?;
-    mailer.prepare()?;
+    mailer.create_folder()?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
     let served = Served { base_url: links.0.clone(), web_url: links.1.clone(), has_mail_server: !mailer.writes_to_log() };
@@ -228,8 +228,8 @@ fn router(
     Box::new(move |effects: Vec<Effect>| {
         sessions.forget(&effects);
         newest.forget(&effects);
-        delivery.after(&effects); // before the job that reads it wakes
-        wakeups.after(&effects);
+        delivery.note_commit(&effects); // before the job that reads it wakes
+        wakeups.wake_after_commit(&effects);
         publisher.send(effects);
     })
 }
@@ -237,11 +237,11 @@ fn router(
 /// Serves on the listeners until `shutdown` is ready, then stops within some ten seconds: requests finish, queued writes
 /// reach the disk, and sockets are closed with code 3001.
 pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-    let mut sockets = app.push.sockets.count();
-    app.db.write(spelling::unify).await?;
-    app.db.write(member_names::write_all).await?;
+    let mut sockets = app.push.sockets.count_from_now();
+    app.db.write(address_respelling::unify).await?;
+    app.db.write(searchable_names::backfill).await?;
     let forwarded = jobs::forwarding::prepare(&app).await?;
-    jobs::deliveries::prepare(&app).await?;
+    jobs::deliveries::retain_log(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let jobs = tokio::spawn(async move {
         if jobs.await.is_err_and(|err| err.is_panic()) {
@@ -256,7 +256,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     connections::serve(&app, listeners.into()).await;
     _ = jobs.await;
     if let Err(err) = jobs::housekeeping::tidy(&app).await {
-        tracing::warn!(err = err.detail(), "the last housekeeping failed");
+        tracing::warn!(err = err.log_text(), "the last housekeeping failed");
     }
     let finishing = app.clone();
     tokio::task::spawn_blocking(move || finish_writes(&finishing)).await.map_err(Error::internal)?;

@@ -13,8 +13,8 @@ use bytes::Bytes;
 use proptest::{prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
 use prost::Message;
 use tidings::push::embedded::{
-    encoding::{Unreadable, connect_request, json_commands, protobuf_commands},
-    patience::IN_FRAME,
+    abuse_bounds::IN_FRAME,
+    encoding::{Unreadable, decode_connect_request, json_commands, protobuf_commands},
     protocol::{
         replies::Reply,
         requests::{Command, Position, Request},
@@ -137,7 +137,7 @@ proptest! {
         let text = String::from_utf8_lossy(&frame); // other frames do not get past the WebSocket library
         let needed = memory(|| {
             read(json_commands(&text));
-            _ = connect_request(&text);
+            _ = decode_connect_request(&text);
         });
         prop_assert!(needed <= text.len() * TIMES + BESIDES, "{needed} bytes for {}", text.len());
     }
@@ -215,7 +215,7 @@ fn attacks_take_no_more_memory_than_other_frames() {
             let text = String::from_utf8_lossy(&frame).into_owned();
             let most = memory(|| {
                 read(json_commands(&text).take(IN_FRAME));
-                _ = connect_request(&text);
+                _ = decode_connect_request(&text);
             });
             assert!(most <= text.len() * TIMES + BESIDES, "{most} bytes for {} of text", text.len());
             let (length, frame) = (frame.len(), Bytes::from(frame));

@@ -41,8 +41,8 @@ pub async fn walk(bench: &mut Bench, world: &World) {
     bench.slices("sessions pruned", move |tx| sessions::prune(tx, soon, SLICE)).await;
     bench.slices("one-time tokens pruned", move |tx| one_time_tokens::prune(tx, soon, SLICE)).await;
     bench.slices("mails pruned", move |tx| mail_queue::prune(tx, soon, SLICE)).await;
-    bench.slices("counts of invitations pruned", move |tx| invitations::send::prune(tx, soon, SLICE)).await;
-    bench.slices("id tokens pruned", move |tx| identities::prune(tx, soon, SLICE)).await;
+    bench.slices("counts of invitations pruned", move |tx| invitations::send::prune_daily_counts(tx, soon, SLICE)).await;
+    bench.slices("id tokens pruned", move |tx| identities::prune_used_tokens(tx, soon, SLICE)).await;
     seen(bench).await;
 }
 

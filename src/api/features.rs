@@ -8,11 +8,11 @@ use super::{
     http::{
         body::WITH_SESSION,
         envelope::{Envelope, envelope},
+        framework_traits::Nullable,
         json::Json,
         listing,
-        types::Nullable,
     },
-    messages, oidc, organisations,
+    messages, oidc_log_in, organisations,
     tags::Tag,
 };
 use crate::{
@@ -52,7 +52,8 @@ impl Api {
                 magic_link: has_mail,
                 openid_connect: app.issuer.is_some(),
                 openid_connect_start: Nullable(app.issuer.as_ref().and_then(|issuer| {
-                    let (name, url) = (issuer.name_for_browsers()?.into(), format!("{}{}", app.site.base_url, oidc::START));
+                    let (name, url) =
+                        (issuer.browser_log_in_name()?.into(), format!("{}{}", app.site.base_url, oidc_log_in::START));
                     Some(OpenIdConnectStart { name, url })
                 })),
             },

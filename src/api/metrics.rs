@@ -73,7 +73,7 @@ fn push(app: &App, registry: &mut Registry) {
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
-    app.db.register(registry);
+    app.db.register_metrics(registry);
     let backlog = Backlog::read(app)?;
     if let Some(lag) = backlog.forwarder {
         gauge(registry, "push_forwarding_lag", "Rows of the log that Centrifugo has not taken", lag);

@@ -6,21 +6,21 @@ mod backlog;
 mod channels;
 mod commands;
 pub mod document;
-mod emoji;
+mod emoji_names;
 mod features;
 mod health;
 pub mod http;
 mod mcp;
 mod messages;
 mod metrics;
-mod oidc;
+mod oidc_log_in;
 mod organisations;
 mod public;
-mod service;
+mod push_tokens;
+mod routes;
 mod setup;
 mod start;
 mod tags;
-mod tokens;
 mod webhooks;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -37,14 +37,14 @@ use poem::{
 
 pub use self::http::failure::InternalDetail;
 use self::{
-    http::{cookies, enveloped::Enveloped, failure, guard},
+    http::{access_key_guard, api_wrapper::Enveloped, cookies, failure},
     webhooks::incoming::at_mattermosts_path,
 };
 use crate::{
     db::{self, log},
     error::{Code, Error},
     push::{
-        embedded::{handshake, listener},
+        embedded::{event_stream, handshake},
         external::Centrifugo,
         server_api,
     },
@@ -60,19 +60,19 @@ pub fn routes(app: App) -> impl Endpoint {
     let api = Route::new()
         .at("/openapi.json", get(make_sync(document::openapi)))
         .at("/asyncapi.json", get(make_sync(asyncapi::show)))
-        .at("/emoji.json", get(make_sync(emoji::show)))
-        .nest("/", service::service());
+        .at("/emoji.json", get(make_sync(emoji_names::show)))
+        .nest("/", routes::service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
-        routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
+        routes = routes.at("/metrics", access_key_guard::by_bearer(get(metrics::show), key.clone()));
     }
     let routes = routes
         .nest("/api/v1", Enveloped::new(api, document::methods).around(cookies::layer).around(positioned).around(uncached))
-        .at(mcp::PATH, Enveloped::new(post(mcp::answer), mcp::methods).around(uncached))
+        .at(mcp::PATH, Enveloped::new(post(mcp::answer), mcp::allowed_http_methods).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))
-        .at(oidc::START, get(oidc::start).around(cookies::layer))
-        .at(oidc::CALLBACK, get(oidc::callback).around(cookies::layer))
+        .at(oidc_log_in::START, get(oidc_log_in::start).around(cookies::layer))
+        .at(oidc_log_in::CALLBACK, get(oidc_log_in::callback).around(cookies::layer))
         .at("/health", get(health::health))
         .at("/ready", get(health::ready));
     // An external server serves push instead.
@@ -92,7 +92,7 @@ fn docs() -> Route {
 }
 
 /// The routes that are served while too many connections are open: health, and 503 for everything else.
-pub fn reserve(app: App) -> impl Endpoint {
+pub fn overload_routes(app: App) -> impl Endpoint {
     let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(Code::Overloaded, failure::TOO_MANY_CONNECTIONS)));
     Route::new().at("/health", get(health::health)).at("/*path", busy).data(app)
 }
@@ -103,7 +103,7 @@ pub fn operation(answer: &Extensions) -> Option<&'static str> {
 }
 
 /// The template of the path that an answer is from; empty if it was refused before its route was found.
-pub fn template(answer: &Extensions) -> &str {
+pub fn route_template(answer: &Extensions) -> &str {
     answer.get().map_or("", |PathPattern(template)| template)
 }
 
@@ -120,9 +120,9 @@ async fn positioned<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem:
         return next.call(req).await.map(IntoResponse::into_response);
     }
     let app: App = req.data().cloned().expect("the application is installed in routes()");
-    let (mut response, shown) = db::noted(next.get_response(req)).await;
+    let (mut response, shown) = db::with_position(next.get_response(req)).await;
     if response.status().is_success() {
-        let seq = shown.map_or_else(|| app.db.check(|conn| Ok(log::last_seq(conn)?)), Ok)?;
+        let seq = shown.map_or_else(|| app.db.read_internally(|conn| Ok(log::last_seq(conn)?)), Ok)?;
         let position = HeaderValue::from_str(&format!("{}:{seq}", app.db.epoch())).map_err(Error::internal)?;
         response.headers_mut().insert(POSITION, position);
     }
@@ -149,14 +149,14 @@ fn keep_private(response: &mut Response) {
 fn push(mut routes: Route, app: &App) -> Route {
     if let Some(key) = &app.push.server_api.key {
         for path in ["/api", "/api/:method"] {
-            routes = routes.at(path, guard::by_api_key(post(server_api::call), key.clone()));
+            routes = routes.at(path, access_key_guard::by_api_key(post(server_api::call), key.clone()));
         }
     }
     routes
         .at("/connection/websocket", get(handshake::websocket))
         .at("/centrifugo/connection/websocket", get(handshake::websocket))
         .at("/connection/uni_websocket", get(handshake::uni_websocket))
-        .at("/connection/uni_sse", get(listener::uni_sse))
+        .at("/connection/uni_sse", get(event_stream::uni_sse))
 }
 
 /// Replaces invalid UTF-8 in a path, which matches no record. Otherwise the router would refuse the path before the

@@ -16,7 +16,7 @@ use crate::{
         organisations::{Edit, administration},
     },
     error::{Code, Error, Result},
-    net::request_body,
+    net::bounded_body,
     state::App,
 };
 
@@ -47,8 +47,8 @@ pub async fn make(req: &Request, app: Data<&App>, body: Body) -> Response {
 
 async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     let address = auth::address(req);
-    app.limits.address(address)?;
-    let body = request_body::read(body, BODY_MAX).await?;
+    app.limits.anonymous_request(address)?;
+    let body = bounded_body::read(body, BODY_MAX).await?;
     let first: First = serde_json::from_slice(&body)
         .map_err(|err| Error::BadRequest(Code::InvalidValue.says(format!("The request body: {err}"))))?;
     let setup = app.setup.as_ref().ok_or(OVER)?;
@@ -58,9 +58,9 @@ async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     let mut new = New::check(&first.email, None, &first.first_name, &first.last_name).map_err(Error::Invalid)?;
     new.role = PlatformRole::Superadmin;
     new.check_password(&first.password).map_err(Error::Invalid)?;
-    let hash = app.hash(address, first.password).await?;
+    let hash = app.hash_password(address, first.password).await?;
     let organisation = Edit { name: Some(first.organisation), ..Edit::default() };
-    let made = app.db.write(move |tx| administration::make_first_administrator(tx, &new, &hash, organisation)).await;
+    let made = app.db.write(move |tx| administration::make_server_administrator(tx, &new, &hash, organisation)).await;
     if made.is_ok() {
         setup.end();
     }

@@ -8,18 +8,18 @@ use serde::Serialize;
 
 use super::{
     accounts::User,
-    channels::channel::Participant,
+    channels::channel_objects::Participant,
     http::{
         auth::Bearer,
         body::Text,
         envelope::{Success, ok},
+        framework_traits::Nullable,
         json::Answer,
         rows::Rows,
-        types::Nullable,
     },
     organisations::permissions::Permissions,
+    push_tokens::{self, OwnOrganisation, StreamToken},
     tags::Tag,
-    tokens::{self, OwnOrganisation, StreamToken},
 };
 use crate::{
     domain::{
@@ -69,7 +69,7 @@ impl Api {
             Ok((start, streams, channel))
         });
         let (start, streams, channel) = read.await?;
-        let tokens = channel.map(|channel| tokens::for_stream(&app, caller, channel)).transpose()?;
+        let tokens = channel.map(|channel| push_tokens::for_stream(&app, caller, channel)).transpose()?;
         let (open, channels, direct_messages) = match start.open {
             None => (None, Vec::new(), Vec::new()),
             Some(Open { id, membership, channels, direct_messages }) => {
@@ -92,13 +92,13 @@ impl Api {
             channels: first(channels.into_iter().map(LeanChannel::from)),
             direct_messages: first(direct_messages.into_iter().map(LeanDirectMessage::from)),
             streams: streams.iter().map(ToString::to_string).collect(),
-            connection_token: tokens::for_connection(&app, caller, true)?,
+            connection_token: push_tokens::for_connection(&app, caller, true)?,
             tokens: tokens.into_iter().collect(),
             push_url: match &app.centrifugo {
                 None => WEBSOCKET.into(),
                 Some(centrifugo) => format!("{}{WEBSOCKET}", centrifugo.url().replacen("http", "ws", 1)),
             },
-            client_build: web::client::build().into(),
+            client_build: web::client::build_id().into(),
         };
         Ok(ok("Start retrieved successfully", start))
     }

@@ -87,7 +87,7 @@ impl Manifest {
     }
 
     /// The bytes of all parts.
-    pub fn bytes(&self) -> u64 {
+    pub fn total_bytes(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
     }
 
@@ -257,7 +257,7 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
     let manifest = first(&mut entries)?;
     let mut next = || entries.next().transpose().map_err(|err| damaged(&err));
     to.begin(&manifest)?;
-    let (mut done, all) = (0, manifest.bytes());
+    let (mut done, all) = (0, manifest.total_bytes());
     for Part { name, bytes, sha256 } in &manifest.parts {
         let found = next()?.filter(|entry| entry.path_bytes() == name.as_bytes() && entry.size() == *bytes);
         let mut found = found.ok_or_else(|| damaged(&format!("{name} is missing or has another size")))?;

@@ -191,7 +191,7 @@ struct Unpacked<'a> {
 impl Destination for Unpacked<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
         manifest.require(Scope::Organisation)?;
-        db::require_space(self.beside, manifest.bytes(), SPACE_KEPT, "the unpacked export")
+        db::require_space(self.beside, manifest.total_bytes(), SPACE_KEPT, "the unpacked export")
     }
 
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>> {

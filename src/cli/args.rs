@@ -24,7 +24,7 @@ impl Limit {
 #[group(skip)]
 pub struct Email {
     /// Address of the account
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = email_address)]
     pub email: String,
 }
 
@@ -51,8 +51,8 @@ pub fn identifier(text: &str) -> Result<Uuid, &'static str> {
 }
 
 /// Parses an e-mail address as accounts have it. Refuses that of an erased account, which must not come back to life.
-pub fn address(text: &str) -> Result<String, &'static str> {
-    match text::known_email_address(text).ok_or("this is not an e-mail address")? {
+pub fn email_address(text: &str) -> Result<String, &'static str> {
+    match text::lenient_email_address(text).ok_or("this is not an e-mail address")? {
         erased if erased.ends_with(ERASED) => Err("the account was erased"),
         address => Ok(address),
     }

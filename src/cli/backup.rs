@@ -10,7 +10,7 @@ use clap::Args;
 use rustix::fs::FileType;
 use serde_json::json;
 
-use super::terminal::{Output, bar};
+use super::output::{Output, bar};
 use crate::{
     archive::{
         Manifest,

@@ -6,9 +6,10 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{
-    args::{Bot, Organisation, address},
-    folder, programs,
-    terminal::Output,
+    args::{Bot, Organisation, email_address},
+    folder,
+    output::Output,
+    program_tokens,
 };
 use crate::{
     db,
@@ -40,7 +41,7 @@ pub enum Command {
         #[arg(long, value_name = "ROLE")]
         role: Option<String>,
         /// Address of the member who owns it [default: the organisation's owner]
-        #[arg(long, value_name = "ADDRESS", value_parser = address)]
+        #[arg(long, value_name = "ADDRESS", value_parser = email_address)]
         owner: Option<String>,
     },
     /// List the bots of an organisation
@@ -49,7 +50,7 @@ pub enum Command {
     Delete(Bot),
     /// Make, list and end tokens of a bot
     #[command(subcommand)]
-    Token(programs::Command<Bot>),
+    Token(program_tokens::Command<Bot>),
 }
 
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
@@ -59,8 +60,8 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let (made, _) = folder::change(folder, |tx| {
                 let id = administration::find(tx, &organisation)?;
                 let caller = match &owner {
-                    Some(email) => administration::member(tx, id, email)?,
-                    None => administration::owner(tx, id)?,
+                    Some(email) => administration::caller_for_member(tx, id, email)?,
+                    None => administration::caller_for_owner(tx, id)?,
                 };
                 bots::make(tx, caller, id, &new)
             })?;
@@ -73,10 +74,10 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Delete(Bot { bot }) => {
             folder::change(folder, |tx| {
                 let found = bots::named(tx, &bot)?.ok_or(NO_BOT)?;
-                bots::remove(tx, administration::owner(tx, found.organisation)?, found.organisation, found.id)
+                bots::remove(tx, administration::caller_for_owner(tx, found.organisation)?, found.organisation, found.id)
             })?;
             output.done(&format!("deleted {bot}"), &json!({ "deleted": bot }))
         }
-        Command::Token(command) => programs::run(folder, output, command),
+        Command::Token(command) => program_tokens::run(folder, output, command),
     }
 }

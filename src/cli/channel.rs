@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{
     args::{Limit, Organisation, identifier},
     folder,
-    terminal::Output,
+    output::Output,
 };
 use crate::{
     db,

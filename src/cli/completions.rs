@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::terminal::print;
+use super::output::print;
 use crate::error::{Error, Result};
 
 #[derive(Args)]

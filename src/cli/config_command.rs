@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    log,
-    terminal::{Output, print},
+    log_setup,
+    output::{Output, print},
 };
 use crate::{
     config::{Folder, Settings, unknown_variables},
@@ -44,8 +44,9 @@ struct Setting {
 pub fn run(data: &Path, output: Output, command: Command, (matches, faults): (&ArgMatches, Faults)) -> Result<()> {
     match command {
         Command::Show(_) => {
-            faults.end()?;
-            output.rows(&all().get_arguments().map(|arg| setting(arg, innermost(matches))).collect::<Vec<_>>())
+            faults.into_result()?;
+            output
+                .rows(&settings_parser().get_arguments().map(|arg| setting(arg, innermost_command(matches))).collect::<Vec<_>>())
         }
         Command::Check(settings) => check(output, &Settings { data_dir: data.to_owned(), ..*settings }, faults),
         Command::Default => {
@@ -65,17 +66,17 @@ pub fn run(data: &Path, output: Output, command: Command, (matches, faults): (&A
 
 /// Fails if something is wrong with the settings, and says all of it.
 fn check(output: Output, settings: &Settings, mut faults: Faults) -> Result<()> {
-    unknown_variables(&all()).into_iter().for_each(|fault| faults.add(fault));
-    faults.keep(log::filter(&settings.log));
-    wiring::check(settings, &mut faults);
-    faults.keep(db::require_known(&settings.data_dir));
-    faults.end()?;
+    unknown_variables(&settings_parser()).into_iter().for_each(|fault| faults.add(fault));
+    faults.keep(log_setup::filter(&settings.log));
+    wiring::check_settings(settings, &mut faults);
+    faults.keep(db::require_known_definitions(&settings.data_dir));
+    faults.into_result()?;
     output.done("the settings are valid", &json!({ "valid": true }))
 }
 
 /// Prints the defaults of all settings that have a name, each on a line behind its help, or as a JSON object.
 fn defaults(output: Output, name: fn(&Arg) -> Option<String>, line: fn(&str, &str) -> String) -> Result<()> {
-    let settings = all();
+    let settings = settings_parser();
     let named: Vec<_> = settings.get_arguments().filter_map(|arg| Some((name(arg)?, arg))).collect();
     let values: BTreeMap<_, _> = named.iter().map(|(name, arg)| (name, default(arg))).collect();
     output.tables(&values, |_| {
@@ -84,13 +85,13 @@ fn defaults(output: Output, name: fn(&Arg) -> Option<String>, line: fn(&str, &st
 }
 
 /// All settings, with their own defaults.
-pub fn all() -> Parser {
+pub fn settings_parser() -> Parser {
     Settings::augment_args(Folder::augment_args(Parser::new("settings"))).mut_args(|arg| arg.global(false))
 }
 
 /// The innermost command of a command line.
-pub fn innermost(matches: &ArgMatches) -> &ArgMatches {
-    matches.subcommand().map_or(matches, |(_, below)| innermost(below))
+pub fn innermost_command(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, below)| innermost_command(below))
 }
 
 fn setting(arg: &Arg, matches: &ArgMatches) -> Setting {
@@ -111,9 +112,9 @@ fn value(arg: &Arg, matches: &ArgMatches) -> String {
 }
 
 /// The settings that differ between two command lines of `tidings serve`.
-pub fn changed(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
-    let (before, after) = (innermost(before), innermost(after));
-    let settings = all();
+pub fn changed_settings(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
+    let (before, after) = (innermost_command(before), innermost_command(after));
+    let settings = settings_parser();
     let changed = settings.get_arguments().filter(|arg| value(arg, before) != value(arg, after));
     changed.map(|arg| arg.get_id().to_string()).collect()
 }

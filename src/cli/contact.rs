@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use super::{args::Limit, terminal::Output};
+use super::{args::Limit, output::Output};
 use crate::{
     db,
     domain::public::contacts::{self, Contact},

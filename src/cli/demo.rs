@@ -4,7 +4,7 @@ use std::{collections::HashMap, path::Path};
 
 use serde::Serialize;
 
-use super::{folder, terminal::Output};
+use super::{folder, output::Output};
 use crate::{
     config::{DAY, MINUTE},
     db::Tx,
@@ -74,7 +74,7 @@ struct Scene {
 
 impl Scene {
     fn new(tx: &mut Tx, hashes: &[String]) -> Result<Scene> {
-        if administration::has_any(tx)? {
+        if administration::has_any_account(tx)? {
             return Err(Error::failed("this server has accounts already: a demonstration needs an empty data folder"));
         }
         let mut people = HashMap::new();
@@ -120,7 +120,7 @@ impl Scene {
 }
 
 fn default_channel(tx: &Tx, owner: Caller, organisation: OrganisationId) -> Result<ChannelId> {
-    Ok(channels::lists::by_name(tx, owner, "general", Some(organisation), Users::None)?.channel.id)
+    Ok(channels::lists::find_by_name(tx, owner, "general", Some(organisation), Users::None)?.channel.id)
 }
 
 /// A line of [`CONVERSATION`].

@@ -6,12 +6,12 @@ use clap::Args;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::{folder, terminal::Output};
+use super::{folder, output::Output};
 use crate::{
     config::{DAY, Settings, secrets_in},
     connections::certificate::Files,
     db,
-    domain::{audit, messages::indexing},
+    domain::{consistency, messages::indexing},
     error::{Error, Faults, Result, root},
     mail::transport::Mailer,
     net::trusted_authorities::Authorities,
@@ -65,8 +65,8 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
     let settings = Settings { data_dir: data.to_owned(), ..*settings };
     let mut findings = Findings(Vec::new());
     let mut faults = Faults::default();
-    wiring::check(&settings, &mut faults);
-    findings.check("settings", faults.end().map(|()| "are valid".into()));
+    wiring::check_settings(&settings, &mut faults);
+    findings.check("settings", faults.into_result().map(|()| "are valid".into()));
     findings.0.extend(config.map(settings_file));
     findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files()]);
     findings.0.push(backups(&settings));
@@ -74,17 +74,19 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
     findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
     findings.check(
         "schema",
-        db::require_known(data).and_then(|()| db::require_current(data)).map(|()| format!("version {}", db::newest_version())),
+        db::require_known_definitions(data)
+            .and_then(|()| db::require_current(data))
+            .map(|()| format!("version {}", db::newest_version())),
     );
     let database = db::read_once(data, |conn| {
         findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
         findings.0.push(clock(data, conn)?);
         findings.0.push(search(data, conn, fix)?);
-        for rule in audit::RULES {
-            let broken = rule.broken(conn)?;
+        for rule in consistency::RULES {
+            let broken = rule.count_violations(conn)?;
             findings.0.push(counter(data, rule, broken, fix)?);
         }
-        findings.0.push(orphans(audit::orphans(conn)?));
+        findings.0.push(orphans(consistency::orphans(conn)?));
         Ok(())
     });
     if let Err(err) = database {
@@ -127,7 +129,7 @@ fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
 /// A settings file with secrets is not for everybody. Its group may be the server's.
 fn settings_file(file: &Path) -> Finding {
     let check = "settings file";
-    let secrets = secrets_in(file, &super::config_command::all());
+    let secrets = secrets_in(file, &super::config_command::settings_parser());
     let is_open = fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o004 != 0);
     let file = file.display();
     match secrets.is_empty() || !is_open {
@@ -242,18 +244,18 @@ fn clock(data: &Path, conn: &Connection) -> Result<Finding> {
 
 fn search(data: &Path, conn: &Connection, fix: bool) -> Result<Finding> {
     let check = "search index";
-    Ok(match (audit::unindexed(conn)?, indexing::behind(conn)?) {
+    Ok(match (consistency::count_unindexed_messages(conn)?, indexing::behind(conn)?) {
         (0, behind) if behind > BEHIND_MAX => found(Outcome::Warning, check, format!("{behind} messages behind")),
         (0, behind) => found(Outcome::Good, check, format!("{behind} messages behind")),
         (missing, _) if fix => {
-            folder::change(data, audit::index_again)?;
+            folder::change(data, consistency::queue_unindexed_messages)?;
             found(Outcome::Mended, check, format!("{missing} messages were missing, and the server indexes them"))
         }
         (missing, _) => found(Outcome::Bad, check, format!("{missing} messages are missing: use --fix")),
     })
 }
 
-fn counter(data: &Path, rule: &audit::Rule, broken: i64, fix: bool) -> Result<Finding> {
+fn counter(data: &Path, rule: &consistency::Rule, broken: i64, fix: bool) -> Result<Finding> {
     let check = "counters";
     Ok(match (broken, fix) {
         (0, _) => found(Outcome::Good, check, format!("no {}", rule.says)),
@@ -276,7 +278,7 @@ async fn mail_server(settings: &Settings) -> Result<Finding> {
     let mail = &settings.mail;
     let mailer = Mailer::new(&mail.mail_url, &mail.mail_from, &Authorities::read(mail.ca_file.as_deref())?)?;
     mailer.connect().await?;
-    let is_local = settings.origins(None).is_ok_and(|(base, web)| is_loopback(&base) && is_loopback(&web));
+    let is_local = settings.own_origins(None).is_ok_and(|(base, web)| is_loopback(&base) && is_loopback(&web));
     Ok(match mailer.writes_to_log() {
         false => found(Outcome::Good, MAIL, "it can be reached".into()),
         true if is_local => found(Outcome::Good, MAIL, "none: mails go to the log".into()),
@@ -290,9 +292,9 @@ async fn mail_server(settings: &Settings) -> Result<Finding> {
 async fn base_url(settings: &Settings) -> Finding {
     let check = "base URL";
     let asked = async {
-        let (base, _) = settings.origins(None)?;
+        let (base, _) = settings.own_origins(None)?;
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(Authorities::read(settings.mail.ca_file.as_deref())?.client()?)
+            .tls_backend_preconfigured(Authorities::read(settings.mail.ca_file.as_deref())?.tls_config()?)
             .timeout(WITHIN)
             .build()
             .map_err(Error::internal)?;

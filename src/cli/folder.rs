@@ -28,7 +28,7 @@ fn addresses(folder: &Path, links: &Links) -> Links {
 /// The [`Site`] of a data folder; all settings except the addresses are the defaults. An error if the folder doesn't exist.
 fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: addresses(folder, links), ..Settings::for_folder(folder) };
-    let links = settings.origins(None)?;
+    let links = settings.own_origins(None)?;
     Ok(Site::new(&settings, KeyFile::open(folder, Time::now())?.keys(), links))
 }
 
@@ -39,7 +39,7 @@ pub(super) fn change<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> 
 
 /// [`change`] that makes links.
 pub(super) fn change_with<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
-    db::require(folder)?;
+    db::require_database(folder)?;
     db::write_once(folder, &site(folder, links)?, Time::now(), f)
 }
 
@@ -51,6 +51,6 @@ pub(super) fn create<T>(folder: &Path, now: Time, f: impl FnOnce(&mut Tx) -> Res
 
 /// One write transaction on a copy of the database, which is forgotten.
 pub(super) fn rehearse<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
-    db::require(folder)?;
+    db::require_database(folder)?;
     db::snapshot::rehearse(folder, &site(folder, &Links::default())?, Time::now(), f)
 }

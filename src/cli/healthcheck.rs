@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 
-use super::terminal::Output;
+use super::output::Output;
 use crate::{
     config::{Address, Listen},
     error::{Error, Result},

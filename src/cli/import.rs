@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::{
-    args::address,
+    args::email_address,
     importing::{self, DryRun},
-    terminal::{Output, bar},
+    output::{Output, bar},
 };
 use crate::{
     archive::{
@@ -36,7 +36,7 @@ pub struct Slack {
     #[command(flatten)]
     to: To,
     /// Address of the owner of the new organisation, who has an account or is in the export [default: the export's primary owner]
-    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "organisation")]
+    #[arg(long, value_name = "ADDRESS", value_parser = email_address, conflicts_with = "organisation")]
     owner: Option<String>,
     #[command(flatten)]
     dry_run: DryRun,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{folder, terminal::Output};
+use super::{folder, output::Output};
 use crate::{
     archive::transfer::Writer,
     db,

@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    args::{Limit, Organisation, address},
+    args::{Limit, Organisation, email_address},
     folder,
-    terminal::Output,
+    output::Output,
 };
 use crate::{
     config::Links,
@@ -40,7 +40,7 @@ pub enum Command {
         #[arg(long, default_value = "member")]
         role: String,
         /// Address of the member who invites, and whom the mail names [default: the organisation's owner]
-        #[arg(long = "as", value_name = "ADDRESS", value_parser = address)]
+        #[arg(long = "as", value_name = "ADDRESS", value_parser = email_address)]
         inviter: Option<String>,
     },
     /// Print the link of an invitation, without sending a mail
@@ -52,7 +52,7 @@ pub enum Command {
         #[command(flatten)]
         organisation: Organisation,
         /// Address to invite
-        #[arg(long, value_name = "ADDRESS", value_parser = address)]
+        #[arg(long, value_name = "ADDRESS", value_parser = email_address)]
         email: String,
         /// Role in the organisation: a key, a name, a number or a UUID
         #[arg(long, default_value = "member")]
@@ -142,7 +142,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
 
 /// Fails unless the folder's server mails. Otherwise the command would say that people are invited who never hear of it.
 fn require_mail_server(folder: &Path) -> Result<()> {
-    db::require(folder)?;
+    db::require_database(folder)?;
     match folder::served(folder) {
         Some(served) if served.has_mail_server => Ok(()),
         Some(_) => Err(Error::failed(
@@ -161,7 +161,10 @@ fn invite(folder: &Path, organisation: &str, addresses: &[String], role: &str, i
     for slice in addresses.chunks(send::MOST) {
         let invited = folder::change(folder, |tx| {
             let id = administration::find(tx, organisation)?;
-            let caller = inviter.map_or_else(|| administration::owner(tx, id), |email| administration::member(tx, id, email))?;
+            let caller = inviter.map_or_else(
+                || administration::caller_for_owner(tx, id),
+                |email| administration::caller_for_member(tx, id, email),
+            )?;
             send::create_for_operator(tx, caller, id, slice, role)
         })?;
         answers.extend(slice.iter().zip(invited).map(|(email, answer)| Answer {

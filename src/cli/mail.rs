@@ -6,9 +6,9 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{
-    args::{Limit, address},
+    args::{Limit, email_address},
     folder,
-    terminal::Output,
+    output::Output,
 };
 use crate::{
     config::MailServer,
@@ -25,7 +25,7 @@ pub enum Command {
     /// Send a mail to an address now, and say what the mail server answers
     Test {
         /// Address to send to
-        #[arg(value_name = "ADDRESS", value_parser = address)]
+        #[arg(value_name = "ADDRESS", value_parser = email_address)]
         to: String,
         #[command(flatten)]
         server: MailServer,
@@ -49,7 +49,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
                 if mailer.writes_to_log() {
                     return Err(Error::failed("no mail server is set: name the server's with --mail-url"));
                 }
-                mailer.prepare()?;
+                mailer.create_folder()?;
                 mailer.send(MailId::new(), &mail::test(&to)).await
             };
             runtime
@@ -59,7 +59,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         Command::List { limit } => output.rows(&db::read_once(folder, |conn| mail_queue::list_unsent(conn, limit.rows()))?),
         Command::Retry => {
-            let due = folder::change(folder, mail_queue::retry)?;
+            let due = folder::change(folder, mail_queue::retry_all_now)?;
             output.done(&format!("{due} mails are tried again"), &json!({ "mails": due }))
         }
     }

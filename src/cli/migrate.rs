@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::terminal::{Output, bar};
+use super::output::{Output, bar};
 use crate::{
     archive::backup,
     config::MigrationBackup,
@@ -33,7 +33,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::Status => {
             let (database, binary) = (db::version(folder)?, db::newest_version());
-            db::require_known(folder)?;
+            db::require_known_definitions(folder)?;
             output.done(&format!("database {database}, binary {binary}"), &json!({ "database": database, "binary": binary }))
         }
         Command::Plan => plan(folder, output),
@@ -56,7 +56,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
 
 fn plan(folder: &Path, output: Output) -> Result<()> {
     let have = db::version(folder)?;
-    db::require_known(folder)?;
+    db::require_known_definitions(folder)?;
     if have >= db::newest_version() {
         db::require_current(folder)?;
         return output.done(&format!("the database has schema version {have}: nothing to do"), &[(); 0]);
@@ -64,5 +64,5 @@ fn plan(folder: &Path, output: Output) -> Result<()> {
     let mut bar = bar();
     let copy = snapshot::take(folder, folder, &mut |done, all| bar("copying", done, all))?;
     bar("migrating", copy.bytes, copy.bytes);
-    output.rows(&copy.try_steps()?)
+    output.rows(&copy.try_migration()?)
 }

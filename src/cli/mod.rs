@@ -14,14 +14,14 @@ mod healthcheck;
 mod import;
 mod importing;
 mod invite;
-mod log;
+mod log_setup;
 mod mail;
 mod migrate;
 mod org;
-mod programs;
+mod output;
+mod program_tokens;
 mod serve;
 mod systemd;
-mod terminal;
 mod token;
 mod user;
 mod webhook;
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 
-use self::terminal::Output;
+use self::output::Output;
 use crate::{
     api,
     config::{self, Folder, Listen, Settings},
@@ -147,18 +147,18 @@ fn listed_by(err: &Error) -> &'static str {
 /// Reads the command line again, with the settings file and the files of secrets as they are now.
 fn read_again() -> Result<ArgMatches> {
     let mut faults = Faults::default();
-    let matches = config::with_sources(command(), &mut faults).try_get_matches();
+    let matches = config::with_source_defaults(command(), &mut faults).try_get_matches();
     let matches = matches.map_err(|err| Error::failed(config::in_one_line(&err)))?;
-    faults.end().map(|()| matches)
+    faults.into_result().map(|()| matches)
 }
 
 fn run() -> Result<()> {
     let mut faults = Faults::default();
-    let matches = config::with_sources(command(), &mut faults).get_matches();
+    let matches = config::with_source_defaults(command(), &mut faults).get_matches();
     let Cli { folder: Folder { data_dir, config }, output, command } =
         Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     if !matches!(command, Command::Config(_)) {
-        std::mem::take(&mut faults).end()?;
+        std::mem::take(&mut faults).into_result()?;
     }
     match command {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches, read_again),
@@ -181,8 +181,8 @@ fn run() -> Result<()> {
         Command::Healthcheck(listen) => healthcheck::run(output, listen),
         Command::Completions(completions) => completions::completions(completions, self::command()),
         Command::Man(man) => completions::man(man, self::command()),
-        Command::Openapi => terminal::print(&api::document::document()),
-        Command::Asyncapi => terminal::print(&api::asyncapi::document()),
+        Command::Openapi => output::print(&api::document::document()),
+        Command::Asyncapi => output::print(&api::asyncapi::document()),
         Command::Version => {
             let (version, schema) = (env!("CARGO_PKG_VERSION"), db::newest_version());
             output.done(&format!("tidings {version}"), &json!({ "version": version, "schema": schema }))

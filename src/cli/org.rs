@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    args::{Limit, address},
+    args::{Limit, email_address},
     folder,
     importing::{self, DryRun},
-    terminal::{Output, bar},
+    output::{Output, bar},
 };
 use crate::{
     archive::transfer,
@@ -33,7 +33,7 @@ pub enum Command {
         #[arg(value_name = "NAME")]
         name: String,
         /// Address of the owner
-        #[arg(long, value_name = "ADDRESS", value_parser = address)]
+        #[arg(long, value_name = "ADDRESS", value_parser = email_address)]
         owner: String,
     },
     /// Make another member the owner
@@ -41,7 +41,7 @@ pub enum Command {
         #[command(flatten)]
         organisation: Subject,
         /// Address of the member
-        #[arg(long, value_name = "ADDRESS", value_parser = address)]
+        #[arg(long, value_name = "ADDRESS", value_parser = email_address)]
         email: String,
     },
     /// Delete an organisation: it disappears for its members

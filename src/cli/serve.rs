@@ -3,14 +3,14 @@
 use clap::ArgMatches;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{config_command, log::Log, systemd};
+use super::{config_command, log_setup::Log, systemd};
 use crate::{
     clock::Clock,
     config::{Address, Settings, unknown_variables},
     connections::{certificate::Files, listening::Listeners},
     error::{Error, Result},
     push::external::Centrifugo,
-    site::{is_unspecified, reachable},
+    site::{is_unspecified, reachable_address},
     state::{App, setup_link::LIFETIME},
     wiring,
 };
@@ -22,7 +22,7 @@ const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 /// of secrets as they are then.
 pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<ArgMatches>) -> Result<()> {
     let log = Log::start(&settings)?;
-    unknown_variables(&config_command::all()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
+    unknown_variables(&config_command::settings_parser()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
@@ -41,7 +41,7 @@ impl Reload {
     async fn run(self, mut hangup: Signal) {
         while hangup.recv().await.is_some() {
             if let Err(err) = self.reload() {
-                tracing::error!(err = err.detail(), "the settings can't be read again, and stay as they are");
+                tracing::error!(err = err.log_text(), "the settings can't be read again, and stay as they are");
             }
         }
     }
@@ -49,9 +49,9 @@ impl Reload {
     /// Applies the filter of the log, and names the other settings that differ from those at the start.
     fn reload(&self) -> Result<()> {
         let now = (self.read_again)()?;
-        let filter = config_command::innermost(&now).get_one::<String>("log");
+        let filter = config_command::innermost_command(&now).get_one::<String>("log");
         self.log.set(filter.expect("it has a default"))?;
-        let mut changed = config_command::changed(&self.started_with, &now);
+        let mut changed = config_command::changed_settings(&self.started_with, &now);
         changed.retain(|setting| setting != "log");
         tracing::info!("the settings were read again");
         if !changed.is_empty() {
@@ -99,7 +99,7 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
 
 fn announce(settings: &Settings, app: &App, addresses: &[Address]) {
     use std::io::Write;
-    let url = reachable(&app.site.base_url);
+    let url = reachable_address(&app.site.base_url);
     let push = app.centrifugo.as_ref().map_or(&*url, Centrifugo::url).replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
     let listening = addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");

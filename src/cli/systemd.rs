@@ -18,11 +18,11 @@ pub fn ready(data: PathBuf) {
             half.tick().await;
             let data = data.clone();
             // Over a connection of its own: an old one may have in its memory what the disk has no more.
-            let read = move || db::require(&data);
+            let read = move || db::require_database(&data);
             match tokio::task::spawn_blocking(read).await {
                 Ok(Ok(_)) => notify(NotifyState::Watchdog),
                 Ok(Err(err)) => {
-                    tracing::error!(err = err.detail(), "the database can't be read, systemd is not told that all is well")
+                    tracing::error!(err = err.log_text(), "the database can't be read, systemd is not told that all is well")
                 }
                 Err(err) => tracing::error!(%err, "the check for systemd failed"),
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::terminal::Output;
+use super::output::Output;
 use crate::{config::DAY, db, error::Result, time::Time};
 
 #[derive(Subcommand)]

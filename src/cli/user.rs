@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::{
     args::{Email, Limit},
-    folder, programs,
-    terminal::Output,
+    folder,
+    output::Output,
+    program_tokens,
 };
 use crate::{
     config::Links,
@@ -81,7 +82,7 @@ pub enum Command {
     Sessions(Email),
     /// Make, list and end the tokens of programs that act as an account
     #[command(subcommand)]
-    Token(programs::Command<Email>),
+    Token(program_tokens::Command<Email>),
     /// End all sessions and tokens of an account; a running server notices within a second
     Logout(Email),
     /// Disable an account: nobody can log in to it, and a running server ends its sessions within a second
@@ -166,7 +167,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Password { email: Email { email }, password } => {
             let user = db::read_once(folder, |conn| accounts::find_by_email(conn, &email))?.ok_or(accounts::NO_ACCOUNT)?;
             let password = password.read()?;
-            accounts::check_password(&password, "password", &user.email, &user.username).map_err(Error::BadRequest)?;
+            accounts::check_new_password(&password, "password", &user.email, &user.username).map_err(Error::BadRequest)?;
             let hash = secret::hash_password(&password)?; // before the transaction, as in `create`
             change(folder, output, &email, |tx| administration::set_password(tx, &email, &hash))
         }
@@ -177,7 +178,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Role { email: Email { email }, role } => {
             change(folder, output, &email, |tx| administration::set_role(tx, &email, role.into()))
         }
-        Command::Token(command) => programs::run(folder, output, command),
+        Command::Token(command) => program_tokens::run(folder, output, command),
         Command::Logout(Email { email }) => change(folder, output, &email, |tx| administration::log_out(tx, &email)),
         Command::Disable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, false)),
         Command::Enable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, true)),
@@ -206,7 +207,7 @@ fn delete(folder: &Path, output: Output, email: &str) -> Result<()> {
     while folder::change(folder, |tx| account_erasure::leave_an_organisation(tx, user))? {}
     let mut done = Some(0);
     while let Some(after) = done {
-        done = folder::change(folder, |tx| account_erasure::rename(tx, user, after))?;
+        done = folder::change(folder, |tx| account_erasure::rename_author(tx, user, after))?;
     }
     folder::change(folder, |tx| account_erasure::finish(tx, user))?;
     output.done(&format!("deleted {email}"), &json!({ "deleted": email }))

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{
     args::{Limit, identifier},
     folder,
-    terminal::Output,
+    output::Output,
 };
 use crate::{
     db,
@@ -60,7 +60,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.done(&format!("disabled {webhook}"), &json!({ "disabled": webhook }))
         }
         Command::Retry(Webhook { webhook }) => {
-            let due = folder::change(folder, |tx| administration::retry(tx, WebhookId(webhook)))?;
+            let due = folder::change(folder, |tx| administration::retry_queued(tx, WebhookId(webhook)))?;
             output.done(&format!("{due} deliveries are tried again"), &json!({ "deliveries": due }))
         }
     }

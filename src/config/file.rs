@@ -8,7 +8,7 @@ use std::{
 
 use clap::Command;
 
-use super::flags::{is_setting, nearest, with_default};
+use super::flag_names::{is_setting, nearest, with_default};
 use crate::error::{Error, Faults, Result};
 
 /// Bytes of a settings file, and of a file with a secret, at most.

@@ -3,7 +3,7 @@
 
 mod federated;
 mod file;
-mod flags;
+mod flag_names;
 mod listen;
 mod push;
 mod sources;
@@ -24,7 +24,7 @@ pub use self::{
     file::secrets_in,
     listen::{Address, Listen},
     push::{External, Push, PushServer},
-    sources::{in_one_line, unknown_variables, with_sources},
+    sources::{in_one_line, unknown_variables, with_source_defaults},
 };
 use crate::error::{Error, Faults, Result};
 
@@ -319,13 +319,13 @@ pub enum Switch {
 impl Settings {
     /// The origins of the server and of links in mails ([`Links`]), both without a trailing slash or `/api/v1`. `listening` is the
     /// server's own address, which is known better than from the settings while it runs.
-    pub fn origins(&self, listening: Option<SocketAddr>) -> Result<(String, String)> {
+    pub fn own_origins(&self, listening: Option<SocketAddr>) -> Result<(String, String)> {
         let given = |flag, url: &Option<String>| url.as_deref().map(|url| origin(flag, url)).transpose();
         let (base, web) = (given("--base-url", &self.links.base_url), given("--web-url", &self.links.web_url));
         let mut faults = Faults::default();
         faults.note(&base);
         faults.note(&web);
-        faults.end()?;
+        faults.into_result()?;
         let own = listening.or_else(|| self.listen.tcp()).map(|address| self.listen.origin(address));
         let base = base?.or(own);
         let base = base.ok_or_else(|| Error::failed("a server without a TCP address to listen on needs --base-url"))?;

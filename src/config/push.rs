@@ -74,7 +74,7 @@ impl Push {
                 faults.note(&url);
                 faults.note(&secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN));
                 faults.note(&secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN));
-                faults.end()?;
+                faults.into_result()?;
                 Ok(Some(External { url: url?, api_key }))
             }
             _ => Err(Error::failed("--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key")),

@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 use super::{
     file::{self, named, with_file},
-    flags::{change, nearest, with_default, with_settings},
+    flag_names::{change, nearest, with_default, with_settings},
 };
 use crate::error::{Error, Faults, Result};
 
@@ -18,7 +18,7 @@ const CREDENTIAL: &str = "tidings_";
 
 /// Makes the lines of the settings file, and the files of secrets, the defaults of their flags. What is wrong with them, or with
 /// a variable, is a fault, and its setting has its own default.
-pub fn with_sources(command: Command, faults: &mut Faults) -> Command {
+pub fn with_source_defaults(command: Command, faults: &mut Faults) -> Command {
     let own = command.clone();
     let command = without_empty(command);
     let asked = command.clone().ignore_errors(true).get_matches();

@@ -15,7 +15,7 @@ use poem::{
 use super::{
     exchange::{Answer, Arriving, Exchange},
     host,
-    watch::Watch,
+    request_log::RequestLog,
 };
 use crate::{
     api,
@@ -43,7 +43,7 @@ pub type Handler = Arc<BoxEndpoint<'static, poem::Response>>;
 pub struct Service {
     pub peer: SocketAddr,
     pub handler: Handler,
-    pub watch: Arc<Watch>,
+    pub log: Arc<RequestLog>,
     /// Whether the connection is encrypted by this server.
     pub is_secure: bool,
 }
@@ -53,8 +53,8 @@ impl Service {
     pub async fn answer(&self, req: Request<Incoming>, exchange: &Arc<Exchange>) -> Result<Response<Answer>, Infallible> {
         exchange.begin(req.body().is_end_stream());
         let slot = &exchange.slot;
-        let watched = self.watch.begin(req.method(), req.headers(), slot.is_of_proxy());
-        let client = slot.client(self.peer.ip(), req.headers());
+        let logged = self.log.begin_request(req.method(), req.headers(), slot.is_of_proxy());
+        let client = slot.buffering_client(self.peer.ip(), req.headers());
         let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
         let refuse = || {
             api::refuse(
@@ -64,7 +64,7 @@ impl Service {
         };
         let mut response = if let Some(why) = host::fault(req.version(), req.headers()) {
             api::refuse(&path, Error::BadRequest(Code::BadRequest.says(why)))
-        } else if client.is_behind() && path != "/health" {
+        } else if client.must_wait() && path != "/health" {
             refuse()
         } else {
             // A request without credentials has a short body, and one with wrong credentials is refused before its body is read.
@@ -80,10 +80,10 @@ impl Service {
         let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
         // Many concurrent requests may together exceed the bound: the answers that are ready last are refused. Only GET is, as
         // another method may have changed something and must report it.
-        if may_refuse && size(&body).is_some() && client.is_behind() {
+        if may_refuse && size(&body).is_some() && client.must_wait() {
             (parts, body) = Response::from(refuse()).into_parts();
         }
-        watched.end(&mut parts);
+        logged.end_request(&mut parts);
         if self.is_secure {
             parts.headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
         }

@@ -93,7 +93,7 @@ impl Files {
                         note(&latest);
                         served.send_replace(config);
                     }
-                    Err(err) => tracing::warn!(err = err.detail(), "the former certificate is served on"),
+                    Err(err) => tracing::warn!(err = err.log_text(), "the former certificate is served on"),
                 }
             }
         });

@@ -13,11 +13,11 @@ use tokio::{
 use super::{
     answer::Service,
     exchange::{Exchange, Phase},
-    stream::Stream,
+    exchange_stream::Stream,
 };
 use crate::{
     limits::admission::Slot,
-    net::socket::Socket,
+    net::client_socket::Socket,
     push::embedded::upgrade::{Io, Upgraded},
 };
 
@@ -123,8 +123,8 @@ impl Deadlines {
             Phase::Request | Phase::Answer => now + self.idle,
             Phase::Head(since) => since + self.head,
             Phase::Idle(since) => {
-                exchange.slot.give_back(now.into_std(), self.held);
-                let may_end = now >= since + self.crowded && exchange.slot.is_crowded();
+                exchange.slot.release_idle_user(now.into_std(), self.held);
+                let may_end = now >= since + self.crowded && exchange.slot.is_address_crowded();
                 if may_end { now } else { since + self.idle }
             }
         };

@@ -19,7 +19,7 @@ use super::certificate::Certificate;
 use crate::{
     config::Address,
     error::{Error, Result},
-    net::{client_address, socket::Plain},
+    net::{client_address, client_socket::Plain},
 };
 
 /// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait

@@ -8,10 +8,10 @@ pub mod certificate;
 mod certificate_expiry;
 mod connection;
 mod exchange;
+mod exchange_stream;
 mod host;
 pub mod listening;
-mod stream;
-mod watch;
+mod request_log;
 
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
 
@@ -25,12 +25,12 @@ use self::{
     answer::{Handler, Service},
     connection::Connection,
     listening::{Accepted, Listeners},
-    watch::Watch,
+    request_log::RequestLog,
 };
 use crate::{
     api,
     limits::admission::{Admission, RESERVE},
-    net::socket::Socket,
+    net::client_socket::Socket,
     state::App,
 };
 
@@ -44,11 +44,11 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nc
 /// Accepts and serves connections until the server stops. Then requests in flight have five seconds to finish.
 pub async fn serve(app: &App, mut listeners: Listeners) {
     let handler: Handler = Arc::new(api::routes(app.clone()).map_to_response().boxed());
-    let reserve: Handler = Arc::new(api::reserve(app.clone()).map_to_response().boxed());
+    let reserve: Handler = Arc::new(api::overload_routes(app.clone()).map_to_response().boxed());
     if let Some(end) = listeners.certificate_end() {
         app.metrics.certificate(end);
     }
-    let watch = Arc::new(Watch::new(app.metrics.requests.clone()));
+    let log = Arc::new(RequestLog::new(app.metrics.requests.clone()));
     let (mut stopping, mut connections, mut in_reserve) = (app.stopping(), JoinSet::new(), VecDeque::<AbortHandle>::new());
     loop {
         let accepted = tokio::select! {
@@ -59,7 +59,7 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         let Accepted { plain, peer, tls } = match accepted {
             Ok(accepted) => accepted,
             Err(err) => {
-                app.connection_slots.failed(&err);
+                app.connection_slots.log_accept_failure(&err);
                 sleep(PAUSE).await;
                 continue;
             }
@@ -77,8 +77,8 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
-        let is_crowded = slot.is_crowded();
-        let service = Service { peer, handler, watch: watch.clone(), is_secure };
+        let is_crowded = slot.is_address_crowded();
+        let service = Service { peer, handler, log: log.clone(), is_secure };
         let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(socket));
         if is_reserve {

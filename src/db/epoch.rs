@@ -13,7 +13,7 @@ use std::{
 use rusqlite::Connection;
 
 use super::{
-    files::{EPOCH, FILE},
+    file_names::{EPOCH, FILE},
     log,
 };
 use crate::{
@@ -45,7 +45,7 @@ impl Marker {
     }
 
     /// Writes the highest seq that is on disk to the file.
-    pub fn note(&mut self, seq: i64) {
+    pub fn write_seq(&mut self, seq: i64) {
         if seq != self.seq
             && let Err(err) = self.write(seq)
         {

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::files::{EPOCH, FILE, KEY};
+use super::file_names::{EPOCH, FILE, KEY};
 use crate::{
     error::{Error, Result},
     time::Time,

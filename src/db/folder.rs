@@ -9,7 +9,7 @@ use std::{
 
 use rustix::{fs::OFlags, process::geteuid};
 
-use super::files::LOCK;
+use super::file_names::LOCK;
 use crate::error::{Error, Result};
 
 /// For what may lie in a folder that others write to: they could lead it elsewhere.

@@ -15,8 +15,8 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
+    file_names::{FILE, KEY},
     file_replacement,
-    files::{FILE, KEY},
     folder::{hand_over, lock_files},
 };
 use crate::{

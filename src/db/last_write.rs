@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::files::{FILE, WAL};
+use super::file_names::{FILE, WAL};
 use crate::{error::Result, time::Time};
 
 /// How far a clock may be behind. Less is what a machine corrects from time to time.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use super::columns::Columns;
+use super::row_columns::Columns;
 use crate::event::Event;
 
 /// The log's newest seq; 0 if no event was ever written.
@@ -53,7 +53,7 @@ pub fn after(conn: &Connection, seq: i64, limit: u32) -> rusqlite::Result<Vec<Ev
 
 /// Reads a row of [`COLUMNS`].
 pub fn from_row(row: &Row) -> rusqlite::Result<Event> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Event {
         seq: columns.take()?,
         stream: columns.take()?,

@@ -3,22 +3,22 @@
 //! A write is answered after its fsync. A read is one short transaction, and sees every write that was answered before it.
 
 mod checkpoint;
-mod columns;
-pub mod definitions;
+pub mod comparable_schema;
 mod epoch;
 mod figures;
+mod file_names;
 mod file_replacement;
-mod files;
 mod folder;
-mod history;
-mod instance;
+mod instance_name;
 mod key_file;
 mod last_write;
 pub mod log;
 mod open;
 mod position;
+mod row_columns;
 mod schema;
-mod slow_reads;
+mod schema_history;
+mod slow_read_slots;
 pub mod snapshot;
 mod text_enum;
 mod tx;
@@ -38,23 +38,23 @@ use rusqlite::{Connection, OpenFlags};
 pub(crate) use self::text_enum::text_enum;
 pub use self::{
     checkpoint::FLOOR,
-    columns::Columns,
+    file_names::{EPOCH, FILE, KEY},
     file_replacement::FileReplacement,
-    files::{EPOCH, FILE, KEY},
     folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, published, require_space},
-    history::Version,
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_ahead_of,
-    position::noted,
+    position::with_position,
+    row_columns::Columns,
     schema::{Step, newest as newest_version},
-    slow_reads::Class,
+    schema_history::Version,
+    slow_read_slots::Class,
     tx::{Tx, View},
     writer::AfterCommit,
 };
 use self::{
     figures::{Figures, Waits},
     open::{connect, prepare},
-    slow_reads::OVERLOADED,
+    slow_read_slots::OVERLOADED,
 };
 use crate::{
     clock::Clock,
@@ -73,7 +73,7 @@ const STEPS: i32 = 1_000;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
-    admission: Arc<slow_reads::ReadSlots>,
+    admission: Arc<slow_read_slots::ReadSlots>,
     figures: Arc<Figures>,
     /// The epoch of the event log; it stays the same while the database is open.
     epoch: Arc<str>,
@@ -97,11 +97,11 @@ impl Db {
         }
         let marker = epoch::Marker::open(&conn, folder)?;
         let epoch = log::epoch(&conn)?.into();
-        let instance = instance::of(&conn)?.into();
+        let instance = instance_name::of(&conn)?.into();
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         // One more than a user's, so that their lists don't hold up all others.
-        let lists = cores.max(slow_reads::LISTS + 1);
-        let size = cores + slow_reads::ReadSlots::slots(lists) + FORWARDER;
+        let lists = cores.max(slow_read_slots::LISTS + 1);
+        let size = cores + slow_read_slots::ReadSlots::most_at_once(lists) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -117,7 +117,16 @@ impl Db {
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
         let views = (site.clone(), clock.clone());
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow_reads::ReadSlots::new(lists)), figures, epoch, instance, site, clock })
+        Ok(Db {
+            readers,
+            writer,
+            admission: Arc::new(slow_read_slots::ReadSlots::new(lists)),
+            figures,
+            epoch,
+            instance,
+            site,
+            clock,
+        })
     }
 
     /// The epoch of the event log.
@@ -126,21 +135,21 @@ impl Db {
     }
 
     /// The name of the server in the cookies of browsers.
-    pub fn instance(&self) -> &str {
+    pub fn instance_name(&self) -> &str {
         &self.instance
     }
 
     /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows. The answer in whose task
-    /// it runs shows this state of the log; see [`noted`].
+    /// it runs shows this state of the log; see [`with_position`].
     pub fn read<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
-        self.check(|conn| {
-            conn.show()?;
+        self.read_internally(|conn| {
+            conn.note_position()?;
             f(conn)
         })
     }
 
     /// [`Db::read`] of what no answer shows, such as the caller's session.
-    pub fn check<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
+    pub fn read_internally<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
@@ -183,7 +192,7 @@ impl Db {
             }
         };
         let read = move || match shown {
-            Some(shown) => shown.during(read),
+            Some(shown) => shown.run_within(read),
             None => read(),
         };
         tokio::task::spawn_blocking(read).await.map_err(Error::internal)?
@@ -231,7 +240,7 @@ impl Db {
     }
 
     /// Registers what monitoring reads of the writer, the WAL and the readers.
-    pub fn register(&self, registry: &mut Registry) {
+    pub fn register_metrics(&self, registry: &mut Registry) {
         self.figures.register(registry);
         let ((jobs, bytes), readers) = (self.writer.queued(), self.readers.state());
         let idle = readers.idle_connections;
@@ -251,7 +260,7 @@ impl Db {
     }
 
     /// Opens a read connection for a thread that reads all the time.
-    pub fn reader(folder: &Path) -> Result<Connection> {
+    pub fn open_reader(folder: &Path) -> Result<Connection> {
         let conn = connect(&folder.join(FILE), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         conn.pragma_update(None, "query_only", true)?;
         Ok(conn)
@@ -277,7 +286,7 @@ impl Drop for Reading<'_> {
 /// Runs a read in another process than the server's. Fails if the folder has no database, or one with another schema.
 pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
     require_current(folder)?;
-    f(&Db::reader(folder)?)
+    f(&Db::open_reader(folder)?)
 }
 
 /// Runs a write transaction in another process than the server's, whether a server is running or not.
@@ -313,18 +322,18 @@ pub fn version(folder: &Path) -> Result<Version> {
 
 /// Whether the database has the schema of this version. Another program may migrate it while the server runs.
 pub fn is_current(conn: &Connection) -> Result<bool> {
-    Ok(history::user_version(conn)? == newest_version())
+    Ok(schema_history::user_version(conn)? == newest_version())
 }
 
 /// Fails if the folder has a database whose definitions are not those of its schema version. 400 names the differences. A
 /// database of a newer version than this binary knows is left alone.
-pub fn require_known(folder: &Path) -> Result<()> {
+pub fn require_known_definitions(folder: &Path) -> Result<()> {
     schema::require_known(&folder.join(FILE))
 }
 
 /// Fails unless the folder has a database with the schema of this version.
 pub fn require_current(folder: &Path) -> Result<()> {
-    match require(folder)? {
+    match require_database(folder)? {
         have if have < newest_version() => Err(Error::failed(format!(
             "the database has schema version {have}, this binary needs {}: start the server, or run `tidings migrate up`",
             newest_version()
@@ -334,7 +343,7 @@ pub fn require_current(folder: &Path) -> Result<()> {
 }
 
 /// The schema version of the folder's database. Fails if there is none, so that a command doesn't create one by mistake.
-pub fn require(folder: &Path) -> Result<Version> {
+pub fn require_database(folder: &Path) -> Result<Version> {
     match version(folder)? {
         0 => {
             let (shown, hint) = (folder.display(), elsewhere(folder, Path::new(SERVICE)));

@@ -27,7 +27,7 @@ impl Shown {
     }
 
     /// Runs `read` as part of the answer, on another thread than its task's.
-    pub fn during<T>(self, read: impl FnOnce() -> T) -> T {
+    pub fn run_within<T>(self, read: impl FnOnce() -> T) -> T {
         SHOWN.sync_scope(self, read)
     }
 
@@ -37,7 +37,7 @@ impl Shown {
 }
 
 /// Makes an answer. Returns it with the log's newest seq in the first transaction that it was read in.
-pub async fn noted<T>(answer: impl Future<Output = T>) -> (T, Option<i64>) {
+pub async fn with_position<T>(answer: impl Future<Output = T>) -> (T, Option<i64>) {
     let shown = Shown(Arc::new((-1).into()));
     let answered = SHOWN.scope(shown.clone(), answer).await;
     (answered, shown.seq())

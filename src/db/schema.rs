@@ -2,7 +2,7 @@
 //!
 //! `schema.sql` is the whole current schema: a new file runs it and nothing else. An older file runs the steps that it
 //! lacks; each leads from the version before it to the version in its name. Which steps an older file lacks is recognised by
-//! its definitions ([`super::history`]), because version 1 has named thirteen schemas: `migrations/0001.sql` is the oldest, and
+//! its definitions ([`super::schema_history`]), because version 1 has named thirteen schemas: `migrations/0001.sql` is the oldest, and
 //! the steps in `migrations/0001/` lead to that of the first release. A file whose definitions are not those of its version is
 //! refused before anything is written. To change the schema:
 //!
@@ -39,7 +39,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use serde::Serialize;
 
-use super::history::{History, Version, user_version};
+use super::schema_history::{History, Version, user_version};
 use crate::error::{Error, Result};
 
 /// A step that has landed is never edited, because databases have run it.
@@ -274,7 +274,7 @@ mod tests {
         ] {
             let history = History { schema: "never run", steps: &[(1, FIRST), (2, REBUILD), (3, step)] };
             let err = upgrade(&mut conn, &folder.path().join("a.db"), &history).unwrap_err();
-            assert!(err.detail().contains(says), "{}", err.detail());
+            assert!(err.log_text().contains(says), "{}", err.log_text());
             assert_eq!(user_version(&conn).unwrap(), 1);
             assert_eq!(number(&conn, "select count(*) from parents"), 2);
             assert_eq!(number(&conn, "select count(*) from sqlite_schema where name = 'more' or sql like '%eve%'"), 0);

@@ -17,7 +17,7 @@ use rusqlite::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Db, Step, Tx, Version, View, history::user_version, read_once, require, schema};
+use super::{Db, Step, Tx, Version, View, read_once, require_database, schema, schema_history::user_version};
 use crate::{
     error::{Error, Result},
     site::Site,
@@ -48,8 +48,8 @@ pub struct Snapshot {
 /// Copies the database of a data folder into a nameless file on the file system of the folder `beside`. `progress` gets the
 /// copied and all bytes.
 pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Snapshot> {
-    require(folder)?;
-    let source = Db::reader(folder)?;
+    require_database(folder)?;
+    let source = Db::open_reader(folder)?;
     let moment = source.unchecked_transaction()?;
     let version = user_version(&moment)?; // the first read fixes the moment
     let pragma = |name: &str| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
@@ -75,7 +75,7 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
 
 impl Snapshot {
     /// Runs the steps of the migration that the database needs on this copy.
-    pub fn try_steps(mut self) -> Result<Vec<Step>> {
+    pub fn try_migration(mut self) -> Result<Vec<Step>> {
         // No journal: in a file it would need the copy's name, and nobody needs the copy afterwards.
         self.conn.execute_batch("pragma journal_mode = off; pragma synchronous = off; pragma temp_store = memory")?;
         schema::try_steps(&mut self.conn)

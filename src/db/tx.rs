@@ -30,7 +30,7 @@ impl<'a> View<'a> {
     }
 
     /// Notes that the answer of the running task shows this state. [`super::Db::read`] does so by itself.
-    pub fn show(&self) -> Result<()> {
+    pub fn note_position(&self) -> Result<()> {
         position::note(self.conn)
     }
 }

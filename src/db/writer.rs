@@ -227,10 +227,10 @@ impl Thread {
             self.truncate_wal();
             if self.marked.elapsed() >= MARK_EVERY {
                 self.marked = Instant::now();
-                self.marker.note(self.last_seq);
+                self.marker.write_seq(self.last_seq);
             }
         }
-        self.marker.note(self.last_seq);
+        self.marker.write_seq(self.last_seq);
         // The checkpoint thread may be running one, so a few attempts are made.
         for _ in 0..10 {
             match checkpoint(&self.conn, "truncate") {

@@ -58,13 +58,13 @@ impl Caller {
         Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User, grant: Grant::Session }
     }
 
-    pub fn holds(self, role: PlatformRole) -> bool {
+    pub fn has_platform_role(self, role: PlatformRole) -> bool {
         self.role >= role
     }
 
     /// Checks the caller's role on the server: 403 if it is below `role`.
     pub fn require(self, role: PlatformRole) -> Result<()> {
-        if self.holds(role) { Ok(()) } else { Err(LACKING) }
+        if self.has_platform_role(role) { Ok(()) } else { Err(LACKING) }
     }
 }
 
@@ -78,13 +78,13 @@ pub struct Membership {
 
 impl Membership {
     /// Checks that the member holds the right: 403 if not.
-    pub fn require(self, right: Rights) -> Result<()> {
-        if self.rights.include(right) { Ok(()) } else { Err(LACKING) }
+    pub fn require_right(self, right: Rights) -> Result<()> {
+        if self.rights.contains(right) { Ok(()) } else { Err(LACKING) }
     }
 
     /// Checks that the member holds all these rights: 403 if not. Members neither give nor take rights that they lack.
     pub fn require_all(self, rights: Rights) -> Result<()> {
-        if self.rights.include(rights) {
+        if self.rights.contains(rights) {
             Ok(())
         } else {
             Err(Error::Forbidden(Code::RightsExceeded, "The role holds rights that you do not have"))
@@ -95,8 +95,8 @@ impl Membership {
 impl Caller {
     /// Whether the caller, who is this member, sees the addresses of bots and commands: a manager of webhooks, whose token, if it is one, has
     /// that scope.
-    pub fn sees_programs(self, own: Membership) -> bool {
-        own.rights.include(Rights::MANAGE_WEBHOOKS) && self.grant.require_scope(Scope::Webhooks, true).is_ok()
+    pub fn sees_program_addresses(self, own: Membership) -> bool {
+        own.rights.contains(Rights::MANAGE_WEBHOOKS) && self.grant.require_scope(Scope::Webhooks, true).is_ok()
     }
 }
 
@@ -116,15 +116,15 @@ pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId)
 }
 
 /// Checks that the caller is a member of the organisation. `refusal` is [`OUTSIDER`] or [`UNKNOWN_ORGANISATION`].
-pub fn is_member(conn: &Connection, caller: Caller, organisation: OrganisationId, refusal: Error) -> Result<Membership> {
+pub fn require_member(conn: &Connection, caller: Caller, organisation: OrganisationId, refusal: Error) -> Result<Membership> {
     membership(conn, organisation, caller.user)?.ok_or(refusal)
 }
 
 /// Checks that the caller is a member and holds the right. 403 for members without it; outsiders get `refusal`, as in
-/// [`is_member`].
+/// [`require_member`].
 pub fn may(conn: &Connection, caller: Caller, right: Rights, organisation: OrganisationId, refusal: Error) -> Result<Membership> {
-    let membership = is_member(conn, caller, organisation, refusal)?;
-    membership.require(right)?;
+    let membership = require_member(conn, caller, organisation, refusal)?;
+    membership.require_right(right)?;
     Ok(membership)
 }
 
@@ -162,7 +162,7 @@ pub fn manages_bot(conn: &Connection, caller: Caller, bot: UserId) -> Result<Opt
     let Some((organisation, is_owner, rights)) = conn.prepare_cached(sql)?.query_row((bot, caller.user), row).optional()? else {
         return Ok(None);
     };
-    let own = membership(conn, organisation, caller.user)?.filter(|own| own.rights.include(Rights::MANAGE_WEBHOOKS));
+    let own = membership(conn, organisation, caller.user)?.filter(|own| own.rights.contains(Rights::MANAGE_WEBHOOKS));
     Ok(own.map(|membership| BotAccess { organisation, membership, rights, is_owner }))
 }
 
@@ -197,7 +197,7 @@ impl ChannelAccess {
     /// checks that the channel is not archived.
     pub fn require_poster(&self) -> Result<()> {
         self.require_member()?;
-        self.membership.require(Rights::POST_MESSAGES)
+        self.membership.require_right(Rights::POST_MESSAGES)
     }
 
     /// Checks that the caller owns the channel or holds `manage:channels`: 403 if not, and for direct messages.
@@ -216,7 +216,7 @@ impl ChannelAccess {
     /// `post:messages`: guests manage nothing.
     fn manages(&self, right: Rights) -> bool {
         let Membership { rights } = self.membership;
-        rights.include(right) || (self.owner == self.user && rights.include(Rights::POST_MESSAGES))
+        rights.contains(right) || (self.owner == self.user && rights.contains(Rights::POST_MESSAGES))
     }
 
     /// Checks that the channel is no direct message: 403 if it is.
@@ -278,18 +278,18 @@ pub const SEEN_BY_MEMBER: &str = "from channels c
 
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
-    if !is_open(conn, caller, channel)? {
+    if !token_admits_channel(conn, caller, channel)? {
         return Ok(None);
     }
     let sql = format!("select {ACCESS} {SEEN} and c.id = ?2");
-    let row = |row: &Row| ChannelAccess::take(caller, &mut Columns::of(row));
+    let row = |row: &Row| ChannelAccess::take(caller, &mut Columns::of_row(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, channel), row).optional()?)
 }
 
 /// Whether the channel is among those of the caller's token, if that is for some channels only. To lists of several channels, such
-/// a token is not admitted ([`Grant::require`]).
-pub fn is_open(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<bool> {
-    if !caller.grant.is_limited() {
+/// a token is not admitted ([`Grant::require_operation`]).
+pub fn token_admits_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<bool> {
+    if !caller.grant.is_channel_limited() {
         return Ok(true);
     }
     let sql = "select 1 from token_channels where session_id = ?1 and channel_id = ?2";
@@ -297,12 +297,12 @@ pub fn is_open(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<
 }
 
 /// Checks that the caller sees the channel. `refusal` is [`HIDDEN_CHANNEL`] or [`UNKNOWN_CHANNEL`].
-pub fn sees_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
+pub fn require_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     find_channel(conn, caller, channel)?.ok_or(refusal)
 }
 
-/// Checks that the caller sees the channel, as [`sees_channel`] does, and that it belongs to the organisation.
-pub fn sees_channel_of(
+/// Checks that the caller sees the channel, as [`require_channel`] does, and that it belongs to the organisation.
+pub fn require_channel_of(
     conn: &Connection,
     caller: Caller,
     organisation: OrganisationId,
@@ -312,34 +312,34 @@ pub fn sees_channel_of(
     find_channel(conn, caller, channel)?.filter(|access| access.organisation == organisation).ok_or(refusal)
 }
 
-/// Checks that the caller is in the channel. 403 if they see it and are not in it; `refusal` as in [`sees_channel`].
-pub fn is_in_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
-    let access = sees_channel(conn, caller, channel, refusal)?;
+/// Checks that the caller is in the channel. 403 if they see it and are not in it; `refusal` as in [`require_channel`].
+pub fn require_in_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
+    let access = require_channel(conn, caller, channel, refusal)?;
     access.require_member()?;
     Ok(access)
 }
 
-/// Checks that the caller is in the channel and holds `post:messages`; 403 if not. `refusal` as in [`sees_channel`].
+/// Checks that the caller is in the channel and holds `post:messages`; 403 if not. `refusal` as in [`require_channel`].
 /// [`ChannelAccess::require_live`] checks archived channels apart, because some operations have other errors that come
 /// first.
 pub fn may_post(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
-    let access = sees_channel(conn, caller, channel, refusal)?;
+    let access = require_channel(conn, caller, channel, refusal)?;
     access.require_poster()?;
     Ok(access)
 }
 
 /// Checks that the caller owns the channel or holds `manage:channels`; 403 if not, and for direct messages. `refusal` as in
-/// [`sees_channel`].
+/// [`require_channel`].
 pub fn manages_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
-    let access = sees_channel(conn, caller, channel, refusal)?;
+    let access = require_channel(conn, caller, channel, refusal)?;
     access.require_manager()?;
     Ok(access)
 }
 
 /// Checks that the caller owns the channel or holds `manage:webhooks`; 403 if not, and for direct messages, which have no
-/// webhooks. `refusal` as in [`sees_channel`].
+/// webhooks. `refusal` as in [`require_channel`].
 pub fn manages_webhooks(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
-    let access = sees_channel(conn, caller, channel, refusal)?;
+    let access = require_channel(conn, caller, channel, refusal)?;
     access.require_no_dm()?;
     if access.manages_webhooks() {
         Ok(access)

@@ -1,7 +1,7 @@
 //! Erases a person from the server, and keeps what they wrote under "Deleted user".
 //!
 //! It may be a lot, and each write holds up all others, so it is done in steps: [`revoke`], then [`leave_an_organisation`] and
-//! [`rename`] until nothing is left, then [`finish`]. Until then, an interrupted run is repeated from the beginning. Above all
+//! [`rename_author`] until nothing is left, then [`finish`]. Until then, an interrupted run is repeated from the beginning. Above all
 //! other areas.
 
 use rusqlite::{Connection, OptionalExtension};
@@ -82,7 +82,7 @@ pub fn leave_an_organisation(tx: &mut Tx, user: UserId) -> Result<bool> {
         .query_row([user], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match found {
-        Some((organisation, true)) => leaving::take_out(tx, &memberships::get(tx, organisation, user)?)?,
+        Some((organisation, true)) => leaving::end_membership(tx, &memberships::get(tx, organisation, user)?)?,
         // Nobody is told of what happens in a deleted organisation.
         Some((organisation, false)) => {
             tx.execute("delete from organisation_members where organisation_id = ?1 and user_id = ?2", (organisation, user))?;
@@ -94,7 +94,7 @@ pub fn leave_an_organisation(tx: &mut Tx, user: UserId) -> Result<bool> {
 
 /// Renames the author of the user's messages among those after the number `after`. Returns the number up to which it has
 /// looked; `None` after the last.
-pub fn rename(tx: &mut Tx, user: UserId, after: i64) -> Result<Option<i64>> {
+pub fn rename_author(tx: &mut Tx, user: UserId, after: i64) -> Result<Option<i64>> {
     let last: Option<i64> = tx.prepare_cached("select max(n) from messages")?.query_row([], |row| row.get(0))?;
     let Some(last) = last.filter(|last| *last > after) else { return Ok(None) };
     tx.prepare_cached("update messages set username = ?4 where n > ?1 and n <= ?1 + ?2 and user_id = ?3 and username <> ?4")?

@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        byte_budget::{self, Budget},
         messages::indexing,
         webhooks,
+        write_budget::{self, Budget},
     },
     error::Result,
     event::Stream,
@@ -90,7 +90,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
 /// Deletes the rows of the event log that `select` gives with their sizes in bytes, up to the budget of one write. Returns
 /// how many.
 fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
-    let told: Vec<i64> = byte_budget::rows(tx, select, params)?;
+    let told: Vec<i64> = write_budget::rows(tx, select, params)?;
     let sql = "delete from events where seq in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
 }

@@ -43,7 +43,7 @@ fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<ChannelSummary
     let inside = found.iter().filter(|described| described.is_in);
     let newest: Vec<i64> = inside.map(|described| described.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
-        messages::lists::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
+        messages::lists::find_by_numbers(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
     let mut webhooks = first_webhooks(conn, &found)?;
     let overview = |channel: Described| {
         let id = channel.channel.id;
@@ -99,7 +99,7 @@ fn latest(conn: &Connection, found: &[(Counts, Visible)], posts: u32) -> Result<
             ns.push(n?);
         }
     }
-    for message in messages::lists::at(conn, &ns)?.into_iter().rev() {
+    for message in messages::lists::find_by_numbers(conn, &ns)?.into_iter().rev() {
         latest.entry(message.channel).or_insert_with(Vec::new).push(message);
     }
     Ok(latest)

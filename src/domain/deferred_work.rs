@@ -72,7 +72,7 @@ pub fn is_pending(conn: &Connection, work: DeferredWork) -> Result<bool> {
 }
 
 /// Postpones the oldest due work by `span` after its slice failed, so that the others go on. Returns its name for the log.
-pub fn postpone(tx: &mut Tx, span: Duration) -> Result<String> {
+pub fn postpone_failed(tx: &mut Tx, span: Duration) -> Result<String> {
     let Some((work, _)) = first(tx)? else { return Ok(String::new()) };
     let (kind, organisation, user, number) = work.columns();
     tx.prepare_cached(

@@ -9,7 +9,7 @@ use crate::{
         channels::{
             preferences::{MuteChange, StarChange},
             reading::UnreadChange,
-            updates::{ChannelIds, ChannelUpdate},
+            update_event::{ChannelIds, ChannelUpdate},
         },
         commands::{answers::CommandAnswer, clicking::ActionClick},
         log::{
@@ -19,7 +19,7 @@ use crate::{
         messages::{
             payloads::{Counted, MessageIds, PinIds, ReactionChange, ReactionIds, ThreadStatus},
             record::Message,
-            thread_marks::ThreadUnread,
+            thread_unreads::ThreadUnread,
         },
         organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{

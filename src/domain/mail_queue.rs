@@ -114,7 +114,7 @@ pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
     match opened {
         Ok(mail) => Ok(Some(Claimed { id, attempts, mail })),
         Err(err) => {
-            let error = err.detail();
+            let error = err.log_text();
             tracing::warn!(%id, attempts, error, "a mail could not be sent");
             failed(tx, id, attempts, &error).map(|()| None)
         }
@@ -122,7 +122,7 @@ pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
 }
 
 /// Replaces the text of a mail that was queued without.
-pub fn rewrite(tx: &mut Tx, id: MailId, mail: &Mail) -> Result<()> {
+pub fn fill_in_text(tx: &mut Tx, id: MailId, mail: &Mail) -> Result<()> {
     let sealed = seal(tx, mail)?;
     tx.prepare_cached("update mails set sealed = ?2 where id = ?1")?.execute((id, sealed))?;
     Ok(())
@@ -180,7 +180,7 @@ pub fn list_unsent(conn: &Connection, limit: u32) -> Result<Vec<Unsent>> {
         "select id, recipient, kind, created_at, due_at, attempts, error from mails where sent_at is null order by id desc limit ?1",
     )?;
     let row = |row: &Row| {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         Ok(Unsent {
             id: columns.take()?,
             recipient: columns.take()?,
@@ -195,7 +195,7 @@ pub fn list_unsent(conn: &Connection, limit: u32) -> Result<Vec<Unsent>> {
 }
 
 /// Makes all mails that wait after a failed attempt due now. Returns their number.
-pub fn retry(tx: &mut Tx) -> Result<usize> {
+pub fn retry_all_now(tx: &mut Tx) -> Result<usize> {
     let due = tx.prepare_cached("update mails set due_at = ?1 where due_at > ?1 and error <> ''")?.execute([tx.now()])?;
     tx.then(Effect::Queued(Queue::Mails));
     Ok(due)

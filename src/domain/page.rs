@@ -24,7 +24,7 @@ impl Page {
     }
 
     /// The rows of the page, of a list that is in memory.
-    pub fn of<T>(self, rows: &[T]) -> &[T] {
+    pub fn cut_from<T>(self, rows: &[T]) -> &[T] {
         let from = usize::try_from(self.offset).unwrap_or(usize::MAX).min(rows.len());
         &rows[from..from.saturating_add(self.size as usize).min(rows.len())]
     }

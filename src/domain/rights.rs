@@ -26,7 +26,7 @@ impl Rights {
     pub const CREATE_CHANNELS: Rights = Rights(64);
     pub const POST_MESSAGES: Rights = Rights(128);
 
-    pub fn include(self, other: Rights) -> bool {
+    pub fn contains(self, other: Rights) -> bool {
         self.0 & other.0 == other.0
     }
 
@@ -36,12 +36,12 @@ impl Rights {
     }
 
     /// Lists each right by all of its keys, and whether this set holds it.
-    pub fn keys(self) -> BTreeMap<String, bool> {
+    pub fn with_all_keys(self) -> BTreeMap<String, bool> {
         self.list_by(Right::keys)
     }
 
     fn list_by<N: IntoIterator<Item = &'static str>>(self, named: impl Fn(&'static Right) -> N) -> BTreeMap<String, bool> {
-        let named = |right| named(right).into_iter().map(|name| (name.to_owned(), self.include(right.bit)));
+        let named = |right| named(right).into_iter().map(|name| (name.to_owned(), self.contains(right.bit)));
         Right::ALL.iter().flat_map(named).collect()
     }
 
@@ -49,7 +49,7 @@ impl Rights {
     /// that the list omits is off. Among several keys of one right, one that changes this set counts: a client sends keys
     /// that it doesn't know back as it got them. An empty list changes nothing. 400 for an unknown right, and for a list with
     /// names and keys.
-    pub fn with(self, list: &BTreeMap<String, bool>) -> Result<Rights> {
+    pub fn changed_by(self, list: &BTreeMap<String, bool>) -> Result<Rights> {
         let is_key = |named: &String| Right::ALL.iter().any(|right| right.keys().any(|key| key == named));
         let by_key = list.keys().next().is_some_and(is_key);
         let (mut rights, mut changed) = (if by_key { Rights(0) } else { self }, Rights(0));
@@ -68,9 +68,9 @@ impl Rights {
                         .at("permission_list"),
                 ));
             }
-            if *held != self.include(right.bit) {
+            if *held != self.contains(right.bit) {
                 changed.0 |= right.bit.0;
-            } else if changed.include(right.bit) {
+            } else if changed.contains(right.bit) {
                 continue;
             }
             rights = Rights(if *held { rights.0 | right.bit.0 } else { rights.0 & !right.bit.0 });
@@ -240,13 +240,13 @@ impl BuiltInRole {
 pub const OWNER: &str = "Owner";
 
 /// The title of a role, which people read: that of the built-in role with this name, otherwise the name itself.
-pub fn title(name: &str) -> &str {
+pub fn role_title(name: &str) -> &str {
     BuiltInRole::ALL.into_iter().find(|role| role.name() == name).map_or(name, |role| role.title())
 }
 
 /// The title of a member's role: `Owner` for the organisation's owner, otherwise the role's.
 pub fn member_title(name: &str, is_owner: bool) -> &str {
-    if is_owner { OWNER } else { title(name) }
+    if is_owner { OWNER } else { role_title(name) }
 }
 
 impl ToSql for BuiltInRole {
@@ -277,14 +277,14 @@ mod tests {
         let all = Right::ALL.iter().fold(0, |bits, right| bits + right.bit.0);
         assert_eq!(all, 255);
         let keys: Vec<_> = Right::ALL.iter().flat_map(Right::keys).collect();
-        assert_eq!((Rights(0).list().len(), Rights(0).keys().len(), keys.len()), (8, 12, 12));
+        assert_eq!((Rights(0).list().len(), Rights(0).with_all_keys().len(), keys.len()), (8, 12, 12));
     }
 
     #[test]
     fn names_change_a_set_and_keys_replace_it() {
         let with = |list: &[(&str, bool)]| {
             let list = list.iter().map(|(named, held)| ((*named).to_owned(), *held)).collect();
-            Rights::CREATE_CHANNELS.with(&list).map(|rights| rights.0).map_err(|err| err.to_string())
+            Rights::CREATE_CHANNELS.changed_by(&list).map(|rights| rights.0).map_err(|err| err.to_string())
         };
         assert_eq!(with(&[]), Ok(64));
         assert_eq!(with(&[("post:messages", true)]), Ok(64 + 128));
@@ -301,7 +301,7 @@ mod tests {
             [("can_comment_threads", false), ("can_post_messages", true)],
             [("can_comment_threads", true), ("can_post_messages", false)],
         ] {
-            assert_eq!(posts.with(&list.map(|(key, held)| (key.to_owned(), held)).into()).unwrap(), Rights(0));
+            assert_eq!(posts.changed_by(&list.map(|(key, held)| (key.to_owned(), held)).into()).unwrap(), Rights(0));
         }
         let mixed = "permission_list: name all rights like post:messages, or all like can_post_messages";
         assert_eq!(with(&[("can_create_channels", true), ("post:messages", true)]), Err(mixed.into()));

@@ -208,7 +208,7 @@ const NARROW: [&str; 10] = [
 ];
 
 /// Whether a token for some channels may be used for the operation.
-pub fn is_for_one_channel(operation: &str) -> bool {
+pub fn admits_channel_tokens(operation: &str) -> bool {
     operation.contains("/{channel_id}") || NARROW.contains(&operation)
 }
 
@@ -255,13 +255,13 @@ pub enum Grant {
 
 impl Grant {
     /// Whether only some channels are open to the caller.
-    pub fn is_limited(self) -> bool {
+    pub fn is_channel_limited(self) -> bool {
         matches!(self, Grant::Token { is_limited: true, .. })
     }
 
     /// Checks that a token may be used for the operation, which is its method and the template of its path below `/api/v1`, as the router
     /// writes it. 403 if no scope opens the operation; otherwise as [`Grant::require_scope`].
-    pub fn require(self, method: &str, template: &str) -> Result<()> {
+    pub fn require_operation(self, method: &str, template: &str) -> Result<()> {
         if self == Grant::Session || template == ASSISTANTS {
             return Ok(());
         }
@@ -295,7 +295,7 @@ struct Needed {
 /// The needed scope by method and path, as [`routed`] writes it.
 static SCOPES: LazyLock<HashMap<String, Needed>> = LazyLock::new(|| {
     let of = |scope: Scope| scope.operations().iter().map(move |operation| (scope, *operation));
-    let needed = |(scope, operation)| (routed(operation), Needed { scope, is_for_one_channel: is_for_one_channel(operation) });
+    let needed = |(scope, operation)| (routed(operation), Needed { scope, is_for_one_channel: admits_channel_tokens(operation) });
     Scope::ALL.into_iter().flat_map(of).map(needed).collect()
 });
 
@@ -324,7 +324,7 @@ mod tests {
     fn a_grant_opens_what_its_scopes_list_and_nothing_else() {
         let token = |scopes: &[Scope], is_limited| Grant::Token { scopes: scopes.iter().copied().collect(), is_limited };
         let (method, path) = ("POST", "/channels/:param0/messages");
-        let code = |grant: Grant, method, path| grant.require(method, path).err().map(|error| error.code());
+        let code = |grant: Grant, method, path| grant.require_operation(method, path).err().map(|error| error.code());
         assert_eq!(code(token(&[Scope::Post], true), method, path), None);
         assert_eq!(code(token(&[Scope::Read, Scope::Channels], false), method, path), Some(Code::ScopeMissing));
         assert_eq!(code(token(&Scope::ALL, false), "PUT", "/auth/change-password"), Some(Code::SessionRequired));

@@ -79,7 +79,7 @@ impl Open {
         };
         Ok(Open {
             id,
-            membership: access::is_member(conn, caller, id, access::UNKNOWN_ORGANISATION)?,
+            membership: access::require_member(conn, caller, id, access::UNKNOWN_ORGANISATION)?,
             channels: lists::joined(conn, caller, id, ALL)?,
             direct_messages: found.into_iter().map(with_people).collect(),
         })
@@ -96,7 +96,7 @@ fn unread(conn: &Connection, caller: Caller) -> Result<HashMap<OrganisationId, C
     let mut select = conn.prepare_cached(&sql)?;
     let mut rows = select.query([caller.user])?;
     while let Some(row) = rows.next()? {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         let (organisation, is_muted, counts): (_, bool, _) = (columns.take()?, columns.take()?, Counts::take(&mut columns)?);
         let sum = sums.entry(organisation).or_default();
         if !is_muted {

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
+    lenient_fields::{Field, object},
     links::link,
-    text::{bold, count, line, lines},
+    markdown::{bold, counted_noun, first_line, join_lines},
 };
 
 /// Alerts that are listed.
@@ -45,7 +45,7 @@ impl Group {
         let alerts = self.alerts.iter().take(LISTED).map(Alert::text);
         Post {
             author: author.into(),
-            text: lines([head].into_iter().chain(alerts).chain([more])),
+            text: join_lines([head].into_iter().chain(alerts).chain([more])),
             status: Status::bad_if(self.status != "resolved"),
             ..Post::default()
         }
@@ -53,28 +53,31 @@ impl Group {
 
     /// What the alerts have in common, and how many there are.
     fn head(&self) -> String {
-        let name = self.labels.values().map(|value| line(value)).collect::<Vec<_>>().join(", ");
-        let number = count(self.alerts.len(), "alert", "alerts");
-        let head = [line(&self.status), number, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        let name = self.labels.values().map(|value| first_line(value)).collect::<Vec<_>>().join(", ");
+        let number = counted_noun(self.alerts.len(), "alert", "alerts");
+        let head = [first_line(&self.status), number, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
         bold(&head.join(" \u{b7} "))
     }
 }
 
 impl Alert {
     fn text(&self) -> String {
-        let label = |name: &str| self.labels.get(name).map(|value| line(value)).filter(|value| !value.is_empty());
+        let label = |name: &str| self.labels.get(name).map(|value| first_line(value)).filter(|value| !value.is_empty());
         let address = [&self.panel, &self.dashboard, &self.source].into_iter().find(|address| !address.is_empty());
         let name = link(&label("alertname").unwrap_or_else(|| "alert".into()), address.map_or("", String::as_str));
         let others =
             self.labels.iter().filter(|(name, value)| !(*name == "alertname" || name.starts_with("__") || value.is_empty()));
-        let others =
-            others.take(LABELS).map(|(name, value)| format!("{}: {}", line(name), line(value))).collect::<Vec<_>>().join(", ");
+        let others = others
+            .take(LABELS)
+            .map(|(name, value)| format!("{}: {}", first_line(name), first_line(value)))
+            .collect::<Vec<_>>()
+            .join(", ");
         let others = if others.is_empty() { others } else { format!(" ({others})") };
         let says = ["summary", "description", "message"]
             .iter()
             .find_map(|name| self.annotations.get(*name).filter(|text| !text.is_empty()));
-        let says = says.map_or_else(String::new, |says| format!(": {}", line(says)));
-        let state = if self.status.is_empty() { String::new() } else { format!("{} ", line(&self.status)) };
+        let says = says.map_or_else(String::new, |says| format!(": {}", first_line(says)));
+        let state = if self.status.is_empty() { String::new() } else { format!("{} ", first_line(&self.status)) };
         format!("- {state}{name}{others}{says}")
     }
 }

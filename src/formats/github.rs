@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
+    git_push::{Change, Commit, Push},
+    lenient_fields::{Field, object},
     links::link,
-    push::{Change, Commit, Push},
-    text::{line, lines, quote},
+    markdown::{first_line, join_lines, quote},
 };
 
 object! {
@@ -31,11 +31,11 @@ object! {
 
 /// The post of an event; `None` for one of no news, such as a label or a run that has only begun.
 pub fn post(event: &str, body: &Value) -> Option<Post> {
-    post_of("GitHub", event, body)
+    post_of_compatible("GitHub", event, body)
 }
 
 /// The post of an event of a program that has GitHub's.
-pub fn post_of(program: &str, event: &str, body: &Value) -> Option<Post> {
+pub fn post_of_compatible(program: &str, event: &str, body: &Value) -> Option<Post> {
     let read = Event::read(body);
     let (text, status) = match event {
         "push" => (read.push().text(), Status::Success),
@@ -46,7 +46,7 @@ pub fn post_of(program: &str, event: &str, body: &Value) -> Option<Post> {
         "release" => (read.released()?, Status::Success),
         "workflow_run" => read.ran("Workflow", &read.workflow_run)?,
         "check_run" => read.ran("Check", &read.check_run)?,
-        "ping" => (lines([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
+        "ping" => (join_lines([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
         _ => (read.other(event), Status::Success),
     };
     Some(Post { author: program.into(), text, status, ..Post::default() })
@@ -55,7 +55,7 @@ pub fn post_of(program: &str, event: &str, body: &Value) -> Option<Post> {
 impl Event {
     fn who(&self) -> String {
         let names = [&self.sender.login, &self.pusher.login, &self.pusher.name];
-        names.into_iter().map(|name| line(name)).find(|name| !name.is_empty()).unwrap_or_else(|| "Somebody".into())
+        names.into_iter().map(|name| first_line(name)).find(|name| !name.is_empty()).unwrap_or_else(|| "Somebody".into())
     }
 
     fn repository(&self) -> String {
@@ -102,7 +102,7 @@ impl Event {
         };
         let body = if self.action == "opened" { quote(&subject.body) } else { String::new() };
         let head = format!("{} {done} {kind} {}{}", self.who(), self.named(subject), self.of_repository());
-        Some(lines([head, body]))
+        Some(join_lines([head, body]))
     }
 
     /// The number and title of a pull request or an issue, as a link.
@@ -113,9 +113,9 @@ impl Event {
 
     fn commented(&self) -> Option<String> {
         let Comment { body, html_url } = &self.comment;
-        let subject = line(&format!("#{} {}", self.issue.number, self.issue.title));
+        let subject = first_line(&format!("#{} {}", self.issue.number, self.issue.title));
         let head = format!("{} {} {subject}{}", self.who(), link("commented on", html_url), self.of_repository());
-        (self.action == "created").then(|| lines([head, quote(body)]))
+        (self.action == "created").then(|| join_lines([head, quote(body)]))
     }
 
     fn reviewed(&self) -> Option<(String, Status)> {
@@ -134,20 +134,20 @@ impl Event {
         );
         let head = format!("{} {done} pull request {pull_request}{}", self.who(), self.of_repository());
         let is_new = matches!(self.action.as_str(), "submitted" | "reviewed");
-        is_new.then(|| (lines([head, quote(body)]), Status::bad_if(done == "requested changes to")))
+        is_new.then(|| (join_lines([head, quote(body)]), Status::bad_if(done == "requested changes to")))
     }
 
     fn released(&self) -> Option<String> {
         let Release { name, tag_name, body, html_url } = &self.release;
         let head = format!("{} released {}{}", self.who(), link(first(name, tag_name), html_url), self.of_repository());
-        (self.action == "published").then(|| lines([head, quote(body)]))
+        (self.action == "published").then(|| join_lines([head, quote(body)]))
     }
 
     /// A run of checks that has ended.
     fn ran(&self, kind: &str, run: &Run) -> Option<(String, Status)> {
-        let branch = line(first(&run.head_branch, &run.check_suite.head_branch));
+        let branch = first_line(first(&run.head_branch, &run.check_suite.head_branch));
         let on = if branch.is_empty() { branch } else { format!(" on {branch}") };
-        let conclusion = line(&run.conclusion).replace('_', " ");
+        let conclusion = first_line(&run.conclusion).replace('_', " ");
         let text = format!("{kind} {}: {conclusion}{on}{}", link(&run.name, &run.html_url), self.of_repository());
         let is_good = matches!(run.conclusion.as_str(), "success" | "neutral" | "skipped");
         (self.action == "completed").then(|| (text, Status::bad_if(!is_good)))
@@ -155,8 +155,8 @@ impl Event {
 
     /// An event of which only its name and its action are known.
     fn other(&self, event: &str) -> String {
-        let name = line(event).replace('_', " ");
-        let action = line(&self.action).replace('_', " ");
+        let name = first_line(event).replace('_', " ");
+        let action = first_line(&self.action).replace('_', " ");
         let action = if action.is_empty() { action } else { format!(" ({action})") };
         format!("{}: {name}{action}{}", self.who(), self.of_repository())
     }

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
+    git_push::{Change, Commit, Push},
+    lenient_fields::{Field, object},
     links::link,
-    push::{Change, Commit, Push},
-    text::{line, lines, quote},
+    markdown::{first_line, join_lines, quote},
 };
 
 object! {
@@ -55,7 +55,7 @@ pub fn post(event: &str, body: &Value) -> Option<Post> {
 impl Event {
     fn who(&self) -> String {
         let names = [&self.user.name, &self.user_name, &self.user.username];
-        names.into_iter().map(|name| line(name)).find(|name| !name.is_empty()).unwrap_or_else(|| "Somebody".into())
+        names.into_iter().map(|name| first_line(name)).find(|name| !name.is_empty()).unwrap_or_else(|| "Somebody".into())
     }
 
     fn project(&self) -> String {
@@ -98,7 +98,7 @@ impl Event {
             _ => return None,
         };
         let head = format!("{} {done} {kind} {} in {}", self.who(), link(&format!("{sign}{iid} {title}"), url), self.project());
-        Some(lines([head, if action == "open" { quote(description) } else { String::new() }]))
+        Some(join_lines([head, if action == "open" { quote(description) } else { String::new() }]))
     }
 
     fn commented(&self) -> String {
@@ -108,11 +108,16 @@ impl Event {
             format!("#{} {}", self.issue.iid, self.issue.title)
         } else {
             let id: String = self.commit.id.chars().take(7).collect();
-            format!("{id} {}", line(&self.commit.message))
+            format!("{id} {}", first_line(&self.commit.message))
         };
-        let head =
-            format!("{} {} {} in {}", self.who(), link("commented on", &self.attributes.url), line(&subject), self.project());
-        lines([head, quote(&self.attributes.note)])
+        let head = format!(
+            "{} {} {} in {}",
+            self.who(),
+            link("commented on", &self.attributes.url),
+            first_line(&subject),
+            self.project()
+        );
+        join_lines([head, quote(&self.attributes.note)])
     }
 
     /// A pipeline or a job that has ended.
@@ -122,18 +127,21 @@ impl Event {
             "failed" | "canceled" => true,
             _ => return None,
         };
-        Some((format!("{}: {status} on {} in {}", link(name, url), line(reference), self.project()), Status::bad_if(is_bad)))
+        Some((
+            format!("{}: {status} on {} in {}", link(name, url), first_line(reference), self.project()),
+            Status::bad_if(is_bad),
+        ))
     }
 
     fn released(&self) -> Option<String> {
         let name = if self.name.is_empty() { &self.tag } else { &self.name };
         let head = format!("Released {} of {}", link(name, &self.url), self.project());
-        (self.action == "create").then(|| lines([head, quote(&self.description)]))
+        (self.action == "create").then(|| join_lines([head, quote(&self.description)]))
     }
 
     /// An event of which only its name is known.
     fn other(&self, event: &str) -> String {
-        let name = if self.kind.is_empty() { line(event) } else { line(&self.kind).replace('_', " ") };
+        let name = if self.kind.is_empty() { first_line(event) } else { first_line(&self.kind).replace('_', " ") };
         format!("{}: {name} in {}", self.who(), self.project())
     }
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
-    text::{bold, line, lines},
+    lenient_fields::{Field, object},
+    markdown::{bold, first_line, join_lines},
 };
 
 object! {
@@ -14,9 +14,10 @@ object! {
 
 pub fn post(body: &Value) -> Post {
     let Check { name, slug, status, tags, desc, last_ping, n_pings } = Check::read(body);
-    let head = bold(&format!("{} is {}", line(if name.is_empty() { &slug } else { &name }), line(&status)));
-    let pings = if last_ping.is_empty() { String::new() } else { format!("Last ping {}, {n_pings} in all", line(&last_ping)) };
-    let tags = if tags.is_empty() { tags } else { format!("Tags: {}", line(&tags)) };
-    let text = lines([head, line(&desc), pings, tags]);
+    let head = bold(&format!("{} is {}", first_line(if name.is_empty() { &slug } else { &name }), first_line(&status)));
+    let pings =
+        if last_ping.is_empty() { String::new() } else { format!("Last ping {}, {n_pings} in all", first_line(&last_ping)) };
+    let tags = if tags.is_empty() { tags } else { format!("Tags: {}", first_line(&tags)) };
+    let text = join_lines([head, first_line(&desc), pings, tags]);
     Post { author: "Healthchecks.io".into(), text, status: Status::bad_if(status == "down"), ..Post::default() }
 }

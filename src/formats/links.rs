@@ -1,6 +1,6 @@
 //! Links as Markdown. None hides where it leads behind a label that could be read as another address.
 
-use super::text::line;
+use super::markdown::first_line;
 
 /// Characters of an address that clients read as a link.
 const ADDRESS: usize = 2048;
@@ -9,7 +9,7 @@ const WORD: usize = 500;
 
 /// A line that leads to an address. If it could be read as another address, or as Markdown, the address stands beside it.
 pub fn link(label: &str, address: &str) -> String {
-    let (label, address) = (line(label), address.trim());
+    let (label, address) = (first_line(label), address.trim());
     let address = if address.contains(char::is_whitespace) { "" } else { address };
     if label.is_empty() || address.is_empty() || label == address {
         return if label.is_empty() { address.to_owned() } else { label };

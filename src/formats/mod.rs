@@ -1,32 +1,32 @@
 //! Bodies and files of other programs, as text: pure functions, which know nothing of this server.
 //!
-//! A program that posts to an incoming webhook is recognised by its header or by the shape of its body ([`Sender::recognise`]), and
-//! its body becomes a [`Post`]. Each program has a file, which reads only the fields that it shows ([`fields`]).
+//! A program that posts to an incoming webhook is recognised by its header or by the shape of its body ([`SendingProgram::recognise`]), and
+//! its body becomes a [`Post`]. Each program has a file, which reads only the fields that it shows ([`lenient_fields`]).
 
 mod alerts;
+pub mod bounded_lists;
 mod discord;
-mod fields;
+mod git_push;
 mod gitea;
 mod github;
 mod gitlab;
 mod healthchecks;
+mod lenient_fields;
 mod links;
-pub mod lists;
-mod push;
-mod sender;
+mod markdown;
+mod sending_program;
 mod sentry;
 pub mod slack;
 mod statuspage;
 #[cfg(test)]
 mod tests;
-mod text;
 mod uptime_kuma;
 
 pub use self::{
     links::with_visible_links,
-    sender::{Program, Sender},
+    markdown::cut,
+    sending_program::{Program, SendingProgram},
     slack::message::Dialect,
-    text::cut,
 };
 
 /// What a program tells, as Markdown.

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
+    lenient_fields::{Field, object},
     links::link,
-    text::{bold, line, lines},
+    markdown::{bold, first_line, join_lines},
 };
 
 object! {
@@ -26,10 +26,12 @@ pub fn post(resource: &str, body: &Value) -> Option<Post> {
     let is_resolved = matches!(action.as_str(), "resolved" | "ignored" | "archived");
     let text = match resource {
         "issue" if matches!(action.as_str(), "assigned" | "unassigned") => return None,
-        "issue" => format!("Issue {}: {}", line(&action), data.issue.text()),
-        "event_alert" => lines([bold(&data.rule), data.event.text()]),
+        "issue" => format!("Issue {}: {}", first_line(&action), data.issue.text()),
+        "event_alert" => join_lines([bold(&data.rule), data.event.text()]),
         "error" => data.error.text(),
-        "metric_alert" => lines([link(&format!("{} {}", line(&action), data.title), &data.web_url), line(&data.text)]),
+        "metric_alert" => {
+            join_lines([link(&format!("{} {}", first_line(&action), data.title), &data.web_url), first_line(&data.text)])
+        }
         "" => {
             let title = if event.title.is_empty() { &message } else { &event.title };
             let name = if project_name.is_empty() { project } else { project_name };
@@ -43,7 +45,7 @@ pub fn post(resource: &str, body: &Value) -> Option<Post> {
             };
             subject.text()
         }
-        other => format!("{} {}", line(other).replace('_', " "), line(&action)),
+        other => format!("{} {}", first_line(other).replace('_', " "), first_line(&action)),
     };
     Some(Post { author: "Sentry".into(), text, status: Status::bad_if(!is_resolved), ..Post::default() })
 }
@@ -52,8 +54,8 @@ impl Subject {
     fn text(&self) -> String {
         let address = if self.web_url.is_empty() { &self.permalink } else { &self.web_url };
         let project = if self.project.name.is_empty() { &self.project.slug } else { &self.project.name };
-        let about = [&self.level, project, &self.number, &self.culprit].map(|part| line(part));
+        let about = [&self.level, project, &self.number, &self.culprit].map(|part| first_line(part));
         let about = about.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" \u{b7} ");
-        lines([link(&self.title, address), about])
+        join_lines([link(&self.title, address), about])
     }
 }

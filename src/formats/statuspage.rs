@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
+    lenient_fields::{Field, object},
     links::link,
-    text::{line, lines, quote},
+    markdown::{first_line, join_lines, quote},
 };
 
 object! {
@@ -21,15 +21,18 @@ object! {
 /// The post of an incident's newest update, or of a component's new status.
 pub fn post(body: &Value) -> Option<Post> {
     let Event { page, incident, component, update } = Event::read(body);
-    let words = |status: &str| line(status).replace('_', " ");
+    let words = |status: &str| first_line(status).replace('_', " ");
     let (text, is_over) = if !incident.name.is_empty() {
         let head = format!("{}: {}", link(&incident.name, &incident.shortlink), words(&incident.status));
         let says = incident.updates.first().map_or_else(String::new, |update| quote(&update.body));
-        (lines([head, says, line(&page.status)]), matches!(incident.status.as_str(), "resolved" | "completed" | "postmortem"))
+        (
+            join_lines([head, says, first_line(&page.status)]),
+            matches!(incident.status.as_str(), "resolved" | "completed" | "postmortem"),
+        )
     } else if !component.name.is_empty() {
         let status = if update.new_status.is_empty() { &component.status } else { &update.new_status };
         let was = if update.old_status.is_empty() { String::new() } else { format!(" (was {})", words(&update.old_status)) };
-        (format!("{}: {}{was}", line(&component.name), words(status)), status == "operational")
+        (format!("{}: {}{was}", first_line(&component.name), words(status)), status == "operational")
     } else {
         return None;
     };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Post, Sender, Status, with_visible_links};
+use super::{Dialect, Post, SendingProgram, Status, with_visible_links};
 
 /// A body with its headers, and what is to become of it.
 struct Case {
@@ -30,8 +30,8 @@ impl Case {
         if self.program == "mattermost" { Dialect::Markdown } else { Dialect::Mrkdwn }
     }
 
-    fn sender(&self, body: &Value) -> Option<Sender> {
-        Sender::recognise(|name| self.value["headers"].get(name)?.as_str(), body, self.dialect())
+    fn sender(&self, body: &Value) -> Option<SendingProgram> {
+        SendingProgram::recognise(|name| self.value["headers"].get(name)?.as_str(), body, self.dialect())
     }
 }
 
@@ -41,7 +41,7 @@ fn bodies_of_other_programs_become_posts() {
         let Value::Object(expected) = &case.value else { panic!("{}: an object", case.program) };
         let body = &expected["body"];
         let sender = case.sender(body).unwrap_or_else(|| panic!("{body} is recognised"));
-        assert_eq!(sender.title(), expected["read_as"], "{body}");
+        assert_eq!(sender.title_in_history(), expected["read_as"], "{body}");
         let post = sender.post(body);
         let said = post.as_ref().map(|post| with_visible_links(&post.text));
         assert_eq!(said.as_deref(), expected["text"].as_str(), "{body}");
@@ -63,7 +63,7 @@ fn a_body_with_a_message_is_this_servers_own() {
         json!("text"),
         json!({ "title": "done" }),
     ] {
-        assert_eq!(Sender::recognise(|_| None, &body, Dialect::Mrkdwn), None, "{body}");
+        assert_eq!(SendingProgram::recognise(|_| None, &body, Dialect::Mrkdwn), None, "{body}");
     }
 }
 

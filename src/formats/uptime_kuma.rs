@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    fields::{Field, object},
+    lenient_fields::{Field, object},
     links::link,
-    text::{bold, lines},
+    markdown::{bold, join_lines},
 };
 
 object! {
@@ -21,6 +21,6 @@ pub fn post(body: &Value) -> Post {
     let Event { msg, heartbeat, monitor } = Event::read(body);
     let has_address = !matches!(monitor.url.as_str(), "" | "http://" | "https://");
     let monitor = if has_address { link(&monitor.name, &monitor.url) } else { String::new() };
-    let text = if msg.is_empty() { lines([bold(&monitor), heartbeat.msg]) } else { lines([msg, monitor]) };
+    let text = if msg.is_empty() { join_lines([bold(&monitor), heartbeat.msg]) } else { join_lines([msg, monitor]) };
     Post { author: "Uptime Kuma".into(), text, status: Status::bad_if(heartbeat.status == "0"), ..Post::default() }
 }

@@ -7,7 +7,7 @@ use url::{Url, form_urlencoded};
 
 use super::{
     claims::{Claims, Person},
-    documents::{Endpoints, Http, answer, read},
+    documents::{Endpoints, Http, fetch, read},
 };
 use crate::{
     error::{Code, Error, Result},
@@ -49,7 +49,7 @@ pub struct Tokens {
 
 impl Client {
     /// The address at the issuer where a browser logs in.
-    pub fn authorization(&self, endpoints: &Endpoints, log_in: &LogIn) -> Url {
+    pub fn authorization_url(&self, endpoints: &Endpoints, log_in: &LogIn) -> Url {
         let mut address = endpoints.authorization.clone();
         address.query_pairs_mut().extend_pairs([
             ("response_type", "code"),
@@ -71,8 +71,8 @@ impl Client {
             error: String,
         }
         let request = self.token_request(http, endpoints, code, log_in);
-        let (_, status, body) = answer(request).await.map_err(|err| {
-            tracing::warn!(err = err.detail(), "the issuer's token endpoint can't be reached");
+        let (_, status, body) = fetch(request).await.map_err(|err| {
+            tracing::warn!(err = err.log_text(), "the issuer's token endpoint can't be reached");
             UNREACHABLE
         })?;
         let tokens = if status.is_success() { serde_json::from_slice(&body).ok() } else { None };
@@ -113,7 +113,7 @@ pub async fn person(http: &Http, endpoints: &Endpoints, tokens: &Tokens, claims:
     match read::<UserInfo>(request).await {
         Ok(info) => Some(info.person).filter(|_| info.sub == claims.sub),
         Err(err) => {
-            tracing::warn!(err = err.detail(), "the issuer says nothing of the person who logs in");
+            tracing::warn!(err = err.log_text(), "the issuer says nothing of the person who logs in");
             None
         }
     }

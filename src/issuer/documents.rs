@@ -66,7 +66,7 @@ pub struct Http(Client);
 impl Http {
     pub fn new(authorities: &Authorities) -> Result<Http> {
         let client = Client::builder()
-            .tls_backend_preconfigured(authorities.client()?)
+            .tls_backend_preconfigured(authorities.tls_config()?)
             .https_only(true)
             .redirect(Policy::none())
             .timeout(ANSWER_WITHIN)
@@ -106,7 +106,7 @@ impl Http {
 
 /// The JSON of a successful answer.
 pub async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {
-    let (address, status, body) = answer(request).await?;
+    let (address, status, body) = fetch(request).await?;
     if !status.is_success() {
         return Err(Error::failed(format!("{address}: {status}")));
     }
@@ -114,7 +114,7 @@ pub async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {
 }
 
 /// An answer, of any status: the address, the status, the body.
-pub async fn answer(request: RequestBuilder) -> Result<(Url, StatusCode, Vec<u8>)> {
+pub async fn fetch(request: RequestBuilder) -> Result<(Url, StatusCode, Vec<u8>)> {
     let unreachable = |err: reqwest::Error| Error::failed(chain(&err));
     let mut response = request.send().await.map_err(unreachable)?;
     let mut body = Vec::new();

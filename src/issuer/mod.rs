@@ -103,14 +103,14 @@ impl Issuer {
     }
 
     /// The issuer's name for people; `None` if browsers can't log in there.
-    pub fn name_for_browsers(&self) -> Option<&str> {
+    pub fn browser_log_in_name(&self) -> Option<&str> {
         self.client.as_ref().map(|client| client.issuer_name.as_str())
     }
 
     /// The address at the issuer where a browser logs in. 503 if the issuer can't be reached.
     pub async fn authorization(&self, log_in: &LogIn) -> Result<Url> {
         let (client, endpoints) = self.for_browsers().await?;
-        Ok(client.authorization(&endpoints, log_in))
+        Ok(client.authorization_url(&endpoints, log_in))
     }
 
     /// The good id token that the issuer gives for the code of a log-in. 401 if it gives none or the token is not good, 503 if it
@@ -176,7 +176,7 @@ impl Issuer {
             *tried = Some(Instant::now());
             match self.http.documents(&self.url).await {
                 Ok(documents) => *self.known.write().expect(NO_PANIC) = Known { documents, fetched: Some(Instant::now()) },
-                Err(err) => tracing::warn!(issuer = self.url, err = err.detail(), "the issuer's keys could not be fetched"),
+                Err(err) => tracing::warn!(issuer = self.url, err = err.log_text(), "the issuer's keys could not be fetched"),
             }
         }
         if !self.known.read().expect(NO_PANIC).is_fresh() {

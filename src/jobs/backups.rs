@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::queue::MINUTE;
+use super::queue_loops::MINUTE;
 use crate::{
     archive::backup::{self, Proof, Schedule, WrittenBackup},
     db::Tx,
@@ -40,11 +40,11 @@ pub(super) async fn run(app: &App) {
             }
             Err(err) => {
                 app.metrics.backup(false);
-                tracing::error!(err = err.detail(), "the backup failed");
+                tracing::error!(err = err.log_text(), "the backup failed");
                 if !std::mem::replace(&mut has_failed, true)
                     && let Err(err) = mail_operators(app, &err).await
                 {
-                    tracing::error!(err = err.detail(), "the administrators could not be told of the failed backup");
+                    tracing::error!(err = err.log_text(), "the administrators could not be told of the failed backup");
                 }
                 sleep(AGAIN.min(schedule.every)).await;
             }

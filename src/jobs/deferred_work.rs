@@ -2,13 +2,13 @@
 
 use tokio::time::timeout;
 
-use super::queue::{AFTER_FAILURE, MINUTE, in_slices};
+use super::queue_loops::{AFTER_FAILURE, MINUTE, in_slices};
 use crate::{
     db::Tx,
     domain::{
         deferred_work::{self, DeferredWork},
         messages::deleting,
-        organisations::{leaving, member_updates, roles},
+        organisations::{leaving, roles, update_events},
     },
     error::{Error, Result},
     event::Queue,
@@ -31,10 +31,10 @@ pub(super) async fn run(app: &App) {
 pub fn work(tx: &mut Tx) -> Result<usize> {
     let Some((work, cursor)) = deferred_work::first(tx)? else { return Ok(0) };
     let rest = match work {
-        DeferredWork::Departure { organisation, user } => leaving::slice(tx, organisation, user, &cursor)?,
-        DeferredWork::Profile { user } => member_updates::slice(tx, user, &cursor)?,
-        DeferredWork::Role { role } => roles::slice(tx, role)?,
-        DeferredWork::Message { n } => deleting::slice(tx, n, &cursor)?,
+        DeferredWork::Departure { organisation, user } => leaving::leave_slice(tx, organisation, user, &cursor)?,
+        DeferredWork::Profile { user } => update_events::tell_slice(tx, user, &cursor)?,
+        DeferredWork::Role { role } => roles::reassign_holders_slice(tx, role)?,
+        DeferredWork::Message { n } => deleting::erase_slice(tx, n, &cursor)?,
     };
     deferred_work::defer(tx, work, rest)?;
     Ok(1)
@@ -42,13 +42,13 @@ pub fn work(tx: &mut Tx) -> Result<usize> {
 
 /// Postpones the work whose slice has failed, so that it doesn't hold up the rest.
 async fn postpone(app: &App, failure: Error) {
-    match app.write_in_background(|tx| deferred_work::postpone(tx, MINUTE)).await {
+    match app.write_with_retry(|tx| deferred_work::postpone_failed(tx, MINUTE)).await {
         Ok(work) => {
-            let err = failure.detail();
+            let err = failure.log_text();
             tracing::error!(work, err, "deferred work failed, next try in a minute");
         }
         Err(err) => {
-            tracing::error!(err = err.detail(), "failed deferred work could not be postponed, next try in five seconds");
+            tracing::error!(err = err.log_text(), "failed deferred work could not be postponed, next try in five seconds");
             tokio::time::sleep(AFTER_FAILURE).await;
         }
     }

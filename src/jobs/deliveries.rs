@@ -9,7 +9,7 @@ use std::{
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::queue::{AGAIN, MINUTE, rest};
+use super::queue_loops::{AGAIN, MINUTE, rest};
 use crate::{
     db::Tx,
     domain::webhooks::delivery::{
@@ -25,14 +25,14 @@ use crate::{
         App,
         delivery::{
             Changed,
-            sending::{self, Slot},
+            sender::{self, Slot},
         },
     },
     time::Time,
 };
 
 /// Starts retaining the event log for webhooks, before the server serves anything.
-pub async fn prepare(app: &App) -> Result<()> {
+pub async fn retain_log(app: &App) -> Result<()> {
     let taken = app.db.write(following::start).await?;
     app.delivery.followed.store(taken, Relaxed);
     app.delivery.written.store(taken, Relaxed);
@@ -44,7 +44,7 @@ pub(super) async fn save_cursor(app: &App) -> Result<()> {
     let (followed, written) = (&app.delivery.followed, &app.delivery.written);
     let seq = followed.load(Relaxed);
     if written.load(Relaxed) < seq {
-        app.write_in_background(move |tx| following::save_cursor(tx, seq)).await?;
+        app.write_with_retry(move |tx| following::save_cursor(tx, seq)).await?;
         written.fetch_max(seq, Relaxed);
     }
     Ok(())
@@ -65,8 +65,8 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     /// Sends due deliveries. Sleeps until the next one is due, the log has a further row, or a slot becomes free.
     pub async fn run(&mut self, app: &App, sending: &mut JoinSet<()>) {
-        while let Err(err) = app.write_in_background(queue::release).await {
-            tracing::error!(err = err.detail(), "the leases of earlier deliveries could not be released, next try in 200 ms");
+        while let Err(err) = app.write_with_retry(queue::release).await {
+            tracing::error!(err = err.log_text(), "the leases of earlier deliveries could not be released, next try in 200 ms");
             tokio::time::sleep(AGAIN).await;
         }
         app.delivery.changed().is_all = true;
@@ -84,9 +84,9 @@ impl Dispatcher {
             let now = app.clock.now();
             // Slots are taken before the claim: a claimed delivery without a slot would wait until its lease ends.
             let (webhooks, slots) = self.pick(app, now);
-            app.delivery.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
+            app.delivery.due.store(self.schedule.count_due_webhooks(now) - webhooks.len(), Relaxed);
             if webhooks.is_empty() {
-                let next = self.schedule.next_after(now);
+                let next = self.schedule.next_due_after(now);
                 let next = next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(1), MINUTE);
                 return Ok(look_in.map_or(next, |look_in| look_in.min(next)));
             }
@@ -137,7 +137,7 @@ impl Dispatcher {
         self.schedule = Schedule::default();
         let mut cursor = Some(WebhookId(Uuid::nil()));
         while let Some(after) = cursor {
-            let (page, rest) = app.db.read(|conn| schedule::page(conn, after))?;
+            let (page, rest) = app.db.read(|conn| schedule::webhooks_page(conn, after))?;
             page.into_iter().for_each(|due| self.schedule.set(due.webhook, Some(due)));
             cursor = rest;
         }
@@ -162,20 +162,20 @@ async fn follow(app: &App) -> Result<()> {
             app.wakeups.wake(Queue::Deliveries); // for the rest
             break;
         }
-        let ahead = app.db.read(|conn| following::look(conn, shared.followed()))?;
+        let ahead = app.db.read(|conn| following::look_ahead(conn, shared.followed_seq()))?;
         shared.followed.store(ahead.seq, Relaxed);
         match ahead.next {
             Next::Nothing => break,
             Next::More => {}
             Next::Work => {
                 left -= 1;
-                let taken = app.db.write(move |tx| following::follow(tx, ahead.seq)).await?;
+                let taken = app.db.write(move |tx| following::queue_from_log(tx, ahead.seq)).await?;
                 shared.followed.store(taken, Relaxed);
                 shared.written.store(taken, Relaxed);
             }
         }
     }
-    if following::should_save_cursor(shared.followed(), shared.written.load(Relaxed)) {
+    if following::should_save_cursor(shared.followed_seq(), shared.written.load(Relaxed)) {
         save_cursor(app).await?;
     }
     Ok(())
@@ -197,9 +197,9 @@ async fn deliver(slot: &Slot, first: Claimed) {
 /// Delivers an event and records the outcome. Returns the webhook's next one if it goes on.
 async fn deliver_one(slot: &Slot, claimed: Claimed, may_go_on: bool) -> Option<Claimed> {
     let app = &slot.app;
-    let outcome = sending::attempt(app, &claimed).await;
+    let outcome = sender::attempt(app, &claimed).await;
     let is_prompt = outcome.is_prompt();
-    app.delivery.slots().note(&slot.permit.host, is_prompt);
+    app.delivery.slots().note_proven(&slot.permit.host, is_prompt);
     app.metrics.attempt(outcome.is_success());
     let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
     if !outcome.is_success() {
@@ -207,11 +207,11 @@ async fn deliver_one(slot: &Slot, claimed: Claimed, may_go_on: bool) -> Option<C
     }
     let goes_on = may_go_on && is_prompt && app.delivery.due.load(Relaxed) == 0 && !*app.stopping().borrow();
     let record = move |tx: &mut Tx| {
-        retry::record(tx, &claimed, &outcome)?;
+        retry::record_attempt(tx, &claimed, &outcome)?;
         if goes_on { queue::claim_next(tx, webhook) } else { Ok(None) }
     };
-    app.write_in_background(record).await.unwrap_or_else(|err| {
-        tracing::error!(%id, err = err.detail(), "the outcome of a delivery could not be recorded");
+    app.write_with_retry(record).await.unwrap_or_else(|err| {
+        tracing::error!(%id, err = err.log_text(), "the outcome of a delivery could not be recorded");
         None
     })
 }

@@ -42,9 +42,9 @@ const LONGEST_RETRY: Duration = Duration::from_secs(5);
 /// cursor: the last row that Centrifugo has.
 pub async fn prepare(app: &App) -> Result<Option<i64>> {
     match (&app.centrifugo, app.db.read(|conn| cursors::find(conn, FORWARDER))?) {
-        (Some(_), None) => app.db.write(|tx| cursors::start(tx, FORWARDER)).await.map(Some),
+        (Some(_), None) => app.db.write(|tx| cursors::create(tx, FORWARDER)).await.map(Some),
         (Some(_), Some(taken)) => Ok(Some(taken)),
-        (None, Some(_)) => app.db.write(|tx| cursors::stop(tx, FORWARDER)).await.map(|()| None),
+        (None, Some(_)) => app.db.write(|tx| cursors::remove(tx, FORWARDER)).await.map(|()| None),
         (None, None) => Ok(None),
     }
 }
@@ -73,7 +73,7 @@ impl<'a> Forwarder<'a> {
                 Ok(None) => self.idle().await,
                 Err(err) => {
                     tracing::error!(
-                        err = err.detail(),
+                        err = err.log_text(),
                         "the event log could not be read for the push server, next try in five seconds"
                     );
                     sleep(LONGEST_RETRY).await;
@@ -89,10 +89,13 @@ impl<'a> Forwarder<'a> {
         if taken == self.recorded {
             return;
         }
-        match self.app.write_in_background(move |tx| cursors::advance(tx, FORWARDER, taken)).await {
+        match self.app.write_with_retry(move |tx| cursors::advance(tx, FORWARDER, taken)).await {
             Ok(()) => self.recorded = taken,
             Err(err) => {
-                tracing::warn!(err = err.detail(), "the cursor of the push server could not be written, next try within a second")
+                tracing::warn!(
+                    err = err.log_text(),
+                    "the cursor of the push server could not be written, next try within a second"
+                )
             }
         }
     }

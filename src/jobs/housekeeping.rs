@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{
     deliveries,
-    queue::{MINUTE, in_slices},
+    queue_loops::{MINUTE, in_slices},
 };
 use crate::{
     domain::{
@@ -31,12 +31,12 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Runs [`tidy`] once per minute and when the clock is advanced, and drops the expired counters of the limits.
 pub(super) async fn run(app: &App) {
-    let mut advances = app.clock.advances();
+    let mut advances = app.clock.watch_advances();
     loop {
         _ = timeout(MINUTE, advances.changed()).await;
         app.limits.tidy();
         if let Err(err) = tidy(app).await {
-            tracing::warn!(err = err.detail(), "housekeeping failed, next try in a minute");
+            tracing::warn!(err = err.log_text(), "housekeeping failed, next try in a minute");
         }
     }
 }
@@ -46,11 +46,11 @@ pub async fn tidy(app: &App) -> Result<()> {
     let Noted { users, sessions: used } = app.push.activity.take();
     for slice in Vec::from_iter(users).chunks(SLICE as usize) {
         let slice = slice.to_vec();
-        app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
+        app.write_with_retry(move |tx| accounts::seen(tx, &slice)).await?;
     }
     for slice in Vec::from_iter(used).chunks(SLICE as usize) {
         let slice = slice.to_vec();
-        app.write_in_background(move |tx| sessions::seen(tx, &slice)).await?;
+        app.write_with_retry(move |tx| sessions::seen(tx, &slice)).await?;
     }
     let now = app.clock.now();
     let events_before = now - app.site.event_retention;
@@ -59,11 +59,11 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| mail_queue::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| invitations::send::prune_daily_counts(tx, now, SLICE)).await?;
     in_slices(app, move |tx| join_links::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| calling::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| login_codes::prune(tx, now, SLICE)).await?;
-    in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| identities::prune_used_tokens(tx, now, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune_events(tx, SLICE)).await?;
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;

@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Semaphore, task::JoinSet};
 
-use super::queue::{MINUTE, rest};
+use super::queue_loops::{MINUTE, rest};
 use crate::{
-    domain::{accounts::blanks, mail_queue},
+    domain::{accounts::blank_mails, mail_queue},
     error::{Error, Result},
     event::Queue,
     state::App,
@@ -29,7 +29,7 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
     while app.db.read(|conn| mail_queue::next_due(conn))?.is_some_and(|due| due <= app.clock.now()) {
         // The slot is taken before the claim: a lease must not run while a mail waits for a slot.
         let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
-        if let Some(claimed) = app.db.write(blanks::claim).await? {
+        if let Some(claimed) = app.db.write(blank_mails::claim_mail).await? {
             let app = app.clone();
             sending.spawn(async move {
                 send(&app, claimed).await;
@@ -46,14 +46,14 @@ async fn send(app: &App, claimed: mail_queue::Claimed) {
     let sent = app.mailer.send(id, &mail).await;
     app.metrics.mail(sent.is_ok());
     let recorded = match sent {
-        Ok(()) => app.write_in_background(move |tx| mail_queue::sent(tx, id)).await,
+        Ok(()) => app.write_with_retry(move |tx| mail_queue::sent(tx, id)).await,
         Err(err) => {
             let reason = err.reason();
             tracing::warn!(%id, attempts, reason, "a mail could not be sent");
-            app.write_in_background(move |tx| mail_queue::failed(tx, id, attempts, &reason)).await
+            app.write_with_retry(move |tx| mail_queue::failed(tx, id, attempts, &reason)).await
         }
     };
     if let Err(err) = recorded {
-        tracing::error!(%id, err = err.detail(), "a mail's outcome could not be recorded");
+        tracing::error!(%id, err = err.log_text(), "a mail's outcome could not be recorded");
     }
 }

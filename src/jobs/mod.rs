@@ -6,9 +6,9 @@ pub mod deferred_work;
 pub mod deliveries;
 pub mod forwarding;
 pub mod housekeeping;
-mod keys;
+mod key_changes;
 mod mails;
-mod queue;
+mod queue_loops;
 mod search;
 
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
                 search::run(&app),
                 housekeeping::run(&app),
                 backups::run(&app),
-                keys::run(&app),
+                key_changes::run(&app),
                 forward,
                 wake,
             );
@@ -55,7 +55,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
 
 /// Has all queues looked at when the clock is advanced: what was due later may be due now.
 async fn wake_when_advanced(app: &App) {
-    let mut advances = app.clock.advances();
+    let mut advances = app.clock.watch_advances();
     while advances.changed().await.is_ok() {
         Queue::ALL.into_iter().for_each(|queue| app.wakeups.wake(queue));
     }

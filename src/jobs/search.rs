@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::queue::in_slices;
+use super::queue_loops::in_slices;
 use crate::{domain::messages::indexing, error::Result, event::Queue, state::App};
 
 /// Time between a post and its entry in the search index.
@@ -13,7 +13,7 @@ pub(super) async fn run(app: &App) {
     loop {
         if let Err(err) = index(app).await {
             tracing::warn!(
-                err = err.detail(),
+                err = err.log_text(),
                 "the search index could not be brought up to date, next try with the next post or edit"
             );
         }
@@ -25,6 +25,6 @@ pub(super) async fn run(app: &App) {
 /// Indexes what there is by now. Messages that are posted meanwhile wait for the next time: one by one they would cost several
 /// times as much.
 async fn index(app: &App) -> Result<()> {
-    let last = app.db.read(|conn| indexing::newest(conn))?;
+    let last = app.db.read(|conn| indexing::newest_message_number(conn))?;
     in_slices(app, move |tx| indexing::index(tx, last)).await
 }

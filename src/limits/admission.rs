@@ -18,8 +18,8 @@ use tokio::sync::Notify;
 
 use super::{
     buffering::{Buffering, Client},
+    connection_counts::{ConnectionCounts, Open, Reason},
     networks,
-    places::{Open, Places, Reason},
 };
 use crate::{id::UserId, net::client_address};
 
@@ -34,7 +34,7 @@ pub struct ConnectionSlots {
     /// Trusted proxies. Their connections have no bound by address: one address serves many clients there, and a proxy
     /// has bounds of its own. Nor do they count for users, because a proxy sends requests of many over one connection.
     proxies: Vec<IpNet>,
-    places: Mutex<Places>,
+    counts: Mutex<ConnectionCounts>,
     buffering: Arc<Buffering>,
 }
 
@@ -55,57 +55,57 @@ impl ConnectionSlots {
     }
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
-        let places = Mutex::new(Places::new(most_by_address));
-        Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), places, buffering: Arc::default() })
+        let counts = Mutex::new(ConnectionCounts::new(most_by_address));
+        Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), counts, buffering: Arc::default() })
     }
 
     /// Admits a connection as an idle stranger of its address. If the address is full, its oldest idle stranger is closed;
     /// if none is idle, the new connection is refused.
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
         let (address, closing) = (self.counted(peer), Arc::<Notify>::default());
-        let mut places = self.places();
+        let mut counts = self.counts();
         let standing = match address {
             None => Standing::Uncounted,
-            Some(address) => match places.enter(address, &closing) {
+            Some(address) => match counts.add_idle_stranger(address, &closing) {
                 Some(ticket) => Standing::Idle(ticket),
                 None => return Admission::Refused,
             },
         };
-        let is_reserve = places.all >= self.most;
-        if is_reserve && places.may_warn(Reason::Files) {
-            let open = places.all;
+        let is_reserve = counts.all >= self.most;
+        if is_reserve && counts.may_warn(Reason::Files) {
+            let open = counts.all;
             tracing::warn!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)");
         }
-        places.all += 1;
-        drop(places);
+        counts.all += 1;
+        drop(counts);
         let slot = Slot { slots: self.clone(), address, closing, standing: Mutex::new(standing) };
         if is_reserve { Admission::Reserve(slot) } else { Admission::Slot(slot) }
     }
 
     /// How many connections are open.
     pub fn open(&self) -> Open {
-        self.places().open()
+        self.counts().open_counts()
     }
 
     /// How many strangers were closed for newcomers, and how many newcomers were refused, since the start.
     pub fn turned_away(&self) -> [u64; 2] {
-        let places = self.places();
-        [places.closed, places.refused]
+        let counts = self.counts();
+        [counts.closed, counts.refused]
     }
 
     #[cfg(test)]
     pub fn all(&self) -> usize {
-        self.places().all
+        self.counts().all
     }
 
     #[cfg(test)]
-    pub fn buffered(&self) -> usize {
-        self.buffering.all()
+    pub fn buffered_bytes(&self) -> usize {
+        self.buffering.total_bytes()
     }
 
     /// Logs that accepting a connection failed.
-    pub fn failed(&self, err: &std::io::Error) {
-        if self.places().may_warn(Reason::Accept) {
+    pub fn log_accept_failure(&self, err: &std::io::Error) {
+        if self.counts().may_warn(Reason::Accept) {
             tracing::warn!(%err, "can't accept connections");
         }
     }
@@ -115,8 +115,8 @@ impl ConnectionSlots {
         (!client_address::is_proxy(&self.proxies, peer)).then(|| networks::network(peer))
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().expect("nothing panics while it holds this")
+    fn counts(&self) -> MutexGuard<'_, ConnectionCounts> {
+        self.counts.lock().expect("nothing panics while it holds this")
     }
 }
 
@@ -132,13 +132,13 @@ pub struct Slot {
     address: Option<IpAddr>,
     /// Notified when the connection has to close for a newcomer.
     closing: Arc<Notify>,
-    /// Locked before the places of all connections.
+    /// Locked before the counts of all connections.
     standing: Mutex<Standing>,
 }
 
-/// Counts a request's connection for a user, as [`Slot::hold`] does.
-pub fn hold(req: &Request, user: UserId) -> bool {
-    req.data::<Arc<Slot>>().is_none_or(|slot| slot.hold(user))
+/// Counts a request's connection for a user, as [`Slot::count_for_user`] does.
+pub fn assign_to_user(req: &Request, user: UserId) -> bool {
+    req.data::<Arc<Slot>>().is_none_or(|slot| slot.count_for_user(user))
 }
 
 /// Whom a connection counts for.
@@ -161,7 +161,7 @@ impl Slot {
     }
 
     /// The client of a request, for counting what the server buffers for it.
-    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+    pub fn buffering_client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
         self.slots.buffering.client(networks::network(client_address::of(&self.slots.proxies, peer, headers)))
     }
 
@@ -176,10 +176,10 @@ impl Slot {
         let Some(address) = self.address else { return };
         let mut standing = self.standing();
         *standing = match (*standing, is_busy) {
-            (Standing::Idle(ticket), true) if self.slots.places().rouse(address, ticket) => Standing::Busy(ticket),
+            (Standing::Idle(ticket), true) if self.slots.counts().mark_busy(address, ticket) => Standing::Busy(ticket),
             (Standing::Idle(_), true) => Standing::Uncounted, // it was closed just now
             (Standing::Busy(ticket), false) => {
-                self.slots.places().rest(address, ticket, &self.closing);
+                self.slots.counts().mark_idle(address, ticket, &self.closing);
                 Standing::Idle(ticket)
             }
             (other, _) => other,
@@ -188,30 +188,30 @@ impl Slot {
 
     /// Counts the connection for a user from now on: a request has a live session of theirs, or their socket is connected. If
     /// as many count for the user as may, it still counts for its address. Returns false then.
-    pub fn hold(&self, user: UserId) -> bool {
+    pub fn count_for_user(&self, user: UserId) -> bool {
         let Some(address) = self.address else { return true };
         let mut standing = self.standing();
         let held = Standing::Held { user, since: Instant::now(), in_use: true };
         match *standing {
             Standing::Held { user: holder, .. } if holder == user => *standing = held,
             Standing::Held { user: holder, .. } => {
-                let mut places = self.slots.places();
-                if !places.hold(user) {
+                let mut counts = self.slots.counts();
+                if !counts.add_for_user(user) {
                     return false;
                 }
-                places.release(holder);
+                counts.remove_for_user(holder);
                 *standing = held;
             }
             Standing::Idle(ticket) | Standing::Busy(ticket) => {
                 let is_idle = matches!(*standing, Standing::Idle(_));
-                let mut places = self.slots.places();
-                if !places.hold(user) {
+                let mut counts = self.slots.counts();
+                if !counts.add_for_user(user) {
                     return false;
                 }
-                if places.leave(address, is_idle.then_some(ticket)) {
+                if counts.leave(address, is_idle.then_some(ticket)) {
                     *standing = held;
                 } else {
-                    places.release(user); // it was closed just now
+                    counts.remove_for_user(user); // it was closed just now
                     *standing = Standing::Uncounted;
                 }
             }
@@ -228,21 +228,21 @@ impl Slot {
         {
             *since = now;
         }
-        self.give_back(now, after);
+        self.release_idle_user(now, after);
     }
 
     /// Gives a user's connection back to its address if it had no request with a session for this long. If the address is
     /// full, its oldest idle stranger is closed, or this connection if all others are busy.
-    pub fn give_back(&self, now: Instant, after: Duration) {
+    pub fn release_idle_user(&self, now: Instant, after: Duration) {
         let Some(address) = self.address else { return };
         let mut standing = self.standing();
         let Standing::Held { user, since, in_use: false } = *standing else { return };
         if now.saturating_duration_since(since) < after {
             return;
         }
-        let mut places = self.slots.places();
-        places.release(user);
-        *standing = match places.enter(address, &self.closing) {
+        let mut counts = self.slots.counts();
+        counts.remove_for_user(user);
+        *standing = match counts.add_idle_stranger(address, &self.closing) {
             Some(ticket) => Standing::Idle(ticket),
             None => {
                 self.closing.notify_one();
@@ -252,9 +252,9 @@ impl Slot {
     }
 
     /// Whether the connection is a stranger's at an address that is more than half full.
-    pub fn is_crowded(&self) -> bool {
+    pub fn is_address_crowded(&self) -> bool {
         let is_stranger = matches!(*self.standing(), Standing::Idle(_) | Standing::Busy(_));
-        is_stranger && self.address.is_some_and(|address| self.slots.places().is_crowded(address))
+        is_stranger && self.address.is_some_and(|address| self.slots.counts().is_crowded(address))
     }
 
     fn standing(&self) -> MutexGuard<'_, Standing> {
@@ -265,12 +265,12 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         let standing = *self.standing();
-        let mut places = self.slots.places();
-        places.all -= 1;
+        let mut counts = self.slots.counts();
+        counts.all -= 1;
         match (standing, self.address) {
-            (Standing::Idle(ticket), Some(address)) => _ = places.leave(address, Some(ticket)),
-            (Standing::Busy(_), Some(address)) => _ = places.leave(address, None),
-            (Standing::Held { user, .. }, _) => places.release(user),
+            (Standing::Idle(ticket), Some(address)) => _ = counts.leave(address, Some(ticket)),
+            (Standing::Busy(_), Some(address)) => _ = counts.leave(address, None),
+            (Standing::Held { user, .. }, _) => counts.remove_for_user(user),
             _ => {}
         }
     }

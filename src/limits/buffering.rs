@@ -26,7 +26,7 @@ impl Buffering {
     }
 
     #[cfg(test)]
-    pub fn all(&self) -> usize {
+    pub fn total_bytes(&self) -> usize {
         self.bytes().all
     }
 
@@ -44,7 +44,7 @@ pub struct Client {
 impl Client {
     /// Whether this address must first finish the requests and answers that are buffered for it: all addresses together
     /// are past the bound, and this one has a share of it. An address without a share is never refused.
-    pub fn is_behind(&self) -> bool {
+    pub fn must_wait(&self) -> bool {
         let bytes = self.buffering.bytes();
         bytes.all >= BUFFERED && bytes.addresses.contains_key(&self.network)
     }
@@ -88,16 +88,16 @@ mod tests {
         let [slow, beside] = [(); 2].map(|()| client("192.0.2.1"));
         let [other, idle] = ["192.0.2.2", "192.0.2.3"].map(client);
         let first = slow.buffer(BUFFERED - 1);
-        assert!(!beside.is_behind());
+        assert!(!beside.must_wait());
         let second = slow.buffer(1);
-        assert!(slow.is_behind() && beside.is_behind() && !other.is_behind());
+        assert!(slow.must_wait() && beside.must_wait() && !other.must_wait());
         drop(second);
-        assert!(!slow.is_behind());
+        assert!(!slow.must_wait());
         let third = idle.buffer(BUFFERED);
         let fourth = other.buffer(1);
-        assert!(slow.is_behind() && other.is_behind() && idle.is_behind(), "they hold something");
-        assert!(!client("192.0.2.4").is_behind());
+        assert!(slow.must_wait() && other.must_wait() && idle.must_wait(), "they hold something");
+        assert!(!client("192.0.2.4").must_wait());
         drop((first, third, fourth));
-        assert!(!other.is_behind() && buffering.all() == 0 && buffering.bytes().addresses.is_empty());
+        assert!(!other.must_wait() && buffering.total_bytes() == 0 && buffering.bytes().addresses.is_empty());
     }
 }

@@ -3,10 +3,10 @@
 
 pub mod admission;
 pub mod buffering;
+pub mod connection_counts;
 mod guesses;
 pub mod networks;
 mod permits;
-pub mod places;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 
@@ -96,12 +96,12 @@ impl Limits {
     }
 
     /// Counts a command on any of a user's sockets. 429 past the rate.
-    pub fn command(&self, user: UserId) -> Result<()> {
+    pub fn push_command(&self, user: UserId) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &user))
     }
 
     /// Counts a request without a session. 429 past the rate.
-    pub fn address(&self, address: IpAddr) -> Result<()> {
+    pub fn anonymous_request(&self, address: IpAddr) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.addresses, &network(address)))
     }
 
@@ -117,7 +117,7 @@ impl Limits {
 
     /// Counts a request that has a link mailed, such as one that logs in. 429 past the rate, for known and unknown addresses
     /// alike.
-    pub fn link(&self, address: IpAddr) -> Result<()> {
+    pub fn mailed_link(&self, address: IpAddr) -> Result<()> {
         let Some(kept) = &self.0 else { return Ok(()) };
         check(&kept.links, &network(address)).map_err(|err| match err {
             Error::TooMany(seconds) => Error::MailsUsedUp(seconds),
@@ -129,12 +129,12 @@ impl Limits {
     /// others of its network are in progress.
     pub fn log_in(&self, address: IpAddr) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(kept) = &self.0 else { return Ok(None) };
-        kept.log_ins.of(network(address)).try_acquire_owned().map(Some).map_err(|_| Error::TooMany(1))
+        kept.log_ins.of_key(network(address)).try_acquire_owned().map(Some).map_err(|_| Error::TooMany(1))
     }
 
     /// Waits for a permit to exchange a code at the issuer; `None` if limits are switched off.
-    pub async fn exchange(&self, address: IpAddr) -> Option<OwnedSemaphorePermit> {
-        let permits = self.0.as_ref()?.exchanges.of(network(address));
+    pub async fn code_exchange(&self, address: IpAddr) -> Option<OwnedSemaphorePermit> {
+        let permits = self.0.as_ref()?.exchanges.of_key(network(address));
         permits.acquire_owned().await.ok()
     }
 
@@ -145,7 +145,7 @@ impl Limits {
 
     /// The permits of a network for hashing passwords; `None` if limits are switched off.
     pub fn hashes(&self, address: IpAddr) -> Option<Arc<Semaphore>> {
-        self.0.as_ref().map(|kept| kept.hashes.of(network(address)))
+        self.0.as_ref().map(|kept| kept.hashes.of_key(network(address)))
     }
 
     /// Drops expired counters. The housekeeping job calls it once per minute.
@@ -195,13 +195,13 @@ mod tests {
         let limits = Limits::new(true, &Clock::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         for n in 1..=20 {
-            limits.link(address(&format!("2001:db8::{n}"))).unwrap();
+            limits.mailed_link(address(&format!("2001:db8::{n}"))).unwrap();
         }
-        assert!(matches!(limits.link(address("2001:db8::21")), Err(Error::MailsUsedUp(1..=180))));
-        limits.link(address("2001:db8:0:1::1")).unwrap();
-        limits.link(address("192.0.2.1")).unwrap();
+        assert!(matches!(limits.mailed_link(address("2001:db8::21")), Err(Error::MailsUsedUp(1..=180))));
+        limits.mailed_link(address("2001:db8:0:1::1")).unwrap();
+        limits.mailed_link(address("192.0.2.1")).unwrap();
         let off = Limits::new(false, &Clock::default());
-        assert!((0..100).all(|_| off.link(address("192.0.2.1")).is_ok()));
+        assert!((0..100).all(|_| off.mailed_link(address("192.0.2.1")).is_ok()));
     }
 
     #[test]
@@ -220,13 +220,15 @@ mod tests {
     fn four_codes_of_a_network_are_exchanged_and_one_more_waits() {
         use futures_util::FutureExt;
         let limits = Limits::new(true, &Clock::default());
-        let asked = |text: &str| limits.exchange(text.parse().unwrap()).now_or_never();
+        let asked = |text: &str| limits.code_exchange(text.parse().unwrap()).now_or_never();
         let mut permits: Vec<_> = (0..4).map(|n| asked(&format!("2001:db8::{n}")).unwrap().unwrap()).collect();
         assert!(asked("2001:db8::4").is_none());
         assert!(asked("2001:db8:0:1::1").unwrap().is_some());
         permits.pop();
         assert!(asked("2001:db8::4").unwrap().is_some());
-        assert!(Limits::new(false, &Clock::default()).exchange("192.0.2.1".parse().unwrap()).now_or_never().unwrap().is_none());
+        assert!(
+            Limits::new(false, &Clock::default()).code_exchange("192.0.2.1".parse().unwrap()).now_or_never().unwrap().is_none()
+        );
     }
 
     #[test]

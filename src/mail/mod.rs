@@ -1,6 +1,6 @@
 //! Mails: their texts, and how they are sent.
 
-mod names;
+mod harmless_text;
 pub mod transport;
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use lettre::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::names::name;
+pub use self::harmless_text::harmless;
 use crate::{
     error::{Error, Result},
     id::{MailId, WebhookId},
@@ -82,7 +82,7 @@ pub enum Blank {
 }
 
 /// A mail that is written once it is due.
-pub fn blank(kind: MailKind, to: &str, blank: Blank) -> Mail {
+pub fn to_be_written(kind: MailKind, to: &str, blank: Blank) -> Mail {
     Mail { blank: Some(blank), ..mail(kind, to, "", "") }
 }
 
@@ -151,18 +151,18 @@ pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
         "Open the link to set a new password. It works once, within {}. If you did not ask for it, ignore this mail: your password stays as it is.",
         span(site.reset_lifetime)
     );
-    let link = reset_link(site, token);
+    let link = reset_address(site, token);
     with_link(MailKind::PasswordReset, to, "Set a new password", &text, "Set a new password", link)
 }
 
 /// The link with which a token sets a new password.
-pub fn reset_link(site: &Site, token: &str) -> String {
+pub fn reset_address(site: &Site, token: &str) -> String {
     format!("{}/auth/reset-password?token={token}", site.web_url)
 }
 
 /// An invitation to an organisation.
 pub fn invitation(site: &Site, to: &str, organisation: &str, inviter: &str, link: &str) -> Mail {
-    let (organisation, inviter) = (name(organisation), name(inviter));
+    let (organisation, inviter) = (harmless(organisation), harmless(inviter));
     let subject = format!("{inviter} invites you to {organisation}");
     let text = format!(
         "{inviter} invites you to join {organisation}. Open the link to accept. It works for {}.",
@@ -209,7 +209,7 @@ pub fn bots_passed_on(to: &str) -> Mail {
 /// A mail to the owner of a webhook that became `paused` or `inactive`. It is no [`MailKind::Notice`], because the owner chose the
 /// names in it, may have registered with another person's address, and can make the webhook stop any number of times.
 pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {
-    let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
+    let (webhook, channel, reason) = (harmless(webhook), harmless(channel), harmless(reason));
     let text = format!(
         "The webhook {webhook} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
     );
@@ -218,7 +218,7 @@ pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, rea
 
 /// A mail to the former owner of a webhook that another manager took over. It is no [`MailKind::Notice`], either.
 pub fn webhook_taken_over(to: &str, webhook: &str, channel: &str, reason: &str) -> Mail {
-    let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
+    let (webhook, channel, reason) = (harmless(webhook), harmless(channel), harmless(reason));
     let text = format!(
         "The webhook {webhook} of the channel {channel} is no longer yours: {reason}. It goes on working as long as the new owner has access to the channel."
     );
@@ -227,7 +227,7 @@ pub fn webhook_taken_over(to: &str, webhook: &str, channel: &str, reason: &str) 
 
 /// A mail with a message of the contact form, whose text is already cleaned.
 pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> Mail {
-    let subject = format!("{} wrote to you", if sender.is_empty() { "Somebody".to_owned() } else { name(sender) });
+    let subject = format!("{} wrote to you", if sender.is_empty() { "Somebody".to_owned() } else { harmless(sender) });
     Mail { reply_to, ..mail(MailKind::Notice, to, &subject, text) }
 }
 

@@ -77,12 +77,12 @@ impl Mailer {
         let mut faults = Faults::default();
         faults.note(&from);
         faults.note(&transport);
-        faults.end()?;
+        faults.into_result()?;
         Ok(Mailer { from: from?, transport: transport?, reached: Mutex::default() })
     }
 
     /// Makes the folder of a transport that writes files.
-    pub fn prepare(&self) -> Result<()> {
+    pub fn create_folder(&self) -> Result<()> {
         let Transport::Files(folder) = &self.transport else { return Ok(()) };
         std::fs::create_dir_all(folder).map_err(|err| Error::failed(format!("--mail-url {}: {err}", folder.display())))
     }
@@ -103,7 +103,7 @@ impl Mailer {
         }
         let now = self.connect().await;
         if let Err(err) = &now {
-            tracing::warn!(err = err.detail(), "the mail server can't be reached");
+            tracing::warn!(err = err.log_text(), "the mail server can't be reached");
         }
         *reached = Some((Instant::now(), now.is_ok()));
         now.is_ok()

@@ -69,7 +69,7 @@ impl Metrics {
         count(&self.connects, "client", client);
     }
 
-    pub fn command(&self, name: &'static str) {
+    pub fn push_command(&self, name: &'static str) {
         count(&self.commands, "command", name);
     }
 
@@ -79,7 +79,7 @@ impl Metrics {
     }
 
     /// The server ends a connection.
-    pub fn close(&self, code: u16) {
+    pub fn count_close(&self, code: u16) {
         count(&self.closes, "code", code);
     }
 

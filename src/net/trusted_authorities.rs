@@ -29,7 +29,7 @@ impl Authorities {
     }
 
     /// For HTTPS.
-    pub fn client(&self) -> Result<ClientConfig> {
+    pub fn tls_config(&self) -> Result<ClientConfig> {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         for certificate in CertificateDer::pem_slice_iter(&self.own) {
             roots.add(certificate.map_err(Error::internal)?).map_err(Error::internal)?;

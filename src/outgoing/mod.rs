@@ -78,7 +78,7 @@ impl Outgoing {
     pub fn with(opened: &[IpNet], authorities: &Authorities, lookup: Lookup, within: Duration) -> Result<Outgoing> {
         let opened: Arc<[IpNet]> = opened.into();
         let http = Client::builder()
-            .tls_backend_preconfigured(authorities.client()?)
+            .tls_backend_preconfigured(authorities.tls_config()?)
             .dns_resolver(resolver::Guard { opened: opened.clone(), lookup })
             .no_proxy()
             .redirect(redirect::Policy::none())

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{mpsc, watch};
 
-use super::{activity::Activity, embedded::hub::Hub, server_api::memory::ServerApi};
+use super::{activity::Activity, embedded::hub::Hub, server_api::kept_state::ServerApi};
 use crate::{
     clock::Clock, db::Db, domain::streams::publications::Recent, limits::Limits, metrics::Metrics, net::origins::Origins,
     site::Site,
@@ -44,7 +44,7 @@ pub struct Sockets {
 
 impl Push {
     /// A token that an open socket holds; `None` if the server is stopping.
-    pub fn open_socket(&self) -> Option<mpsc::Sender<()>> {
+    pub fn socket_token(&self) -> Option<mpsc::Sender<()>> {
         if *self.stopping.borrow() {
             return None;
         }
@@ -54,7 +54,7 @@ impl Push {
 
 impl Sockets {
     /// Counts open sockets from now on. The receiver ends once the last one is closed.
-    pub fn count(&self) -> mpsc::Receiver<()> {
+    pub fn count_from_now(&self) -> mpsc::Receiver<()> {
         let (open, closed) = mpsc::channel(1);
         *self.open.lock().expect("nothing panics while it holds this") = Some(open);
         closed

@@ -111,7 +111,7 @@ impl Centrifugo {
             .map_err(|_| Error::failed("--centrifugo-api-key: expected only characters that an HTTP header may contain"))?;
         key.set_sensitive(true);
         let http = Client::builder()
-            .tls_backend_preconfigured(authorities.client()?)
+            .tls_backend_preconfigured(authorities.tls_config()?)
             .redirect(reqwest::redirect::Policy::none())
             .default_headers([(header::HeaderName::from_static("x-api-key"), key)].into_iter().collect())
             .timeout(WITHIN)

@@ -55,7 +55,7 @@ fn claims(site: &Site, token: &str) -> Result<PushClaims, Refusal> {
 }
 
 /// Checks a connection token.
-pub fn of_connection(site: &Site, token: &str) -> Result<Identity, Refusal> {
+pub fn check_connection_token(site: &Site, token: &str) -> Result<Identity, Refusal> {
     match claims(site, token)? {
         PushClaims { sub, exp, sid: Some(session), own_streams, channel: None, .. } => {
             Ok(Identity { user: sub, session, expires_at: exp, own_streams })
@@ -65,7 +65,7 @@ pub fn of_connection(site: &Site, token: &str) -> Result<Identity, Refusal> {
 }
 
 /// Checks a subscription token. Returns when it expires, in Unix seconds.
-pub fn of_subscription(site: &Site, connection: &Connection, channel: &str, token: &str) -> Result<i64, Refusal> {
+pub fn check_subscription_token(site: &Site, connection: &Connection, channel: &str, token: &str) -> Result<i64, Refusal> {
     let claims = claims(site, token)?;
     let fits = claims.sub == connection.user && claims.channel.as_deref() == Some(channel);
     if fits { Ok(claims.exp) } else { Err(Refusal::Mismatch) }

@@ -96,7 +96,7 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
-        let caller = self.sessions.find(session, || self.db.check(|conn| sessions::find(conn, session, conn.now())))?;
+        let caller = self.sessions.find(session, || self.db.read_internally(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
             self.push.activity.note(caller.user, caller.session);
@@ -106,13 +106,13 @@ impl Inner {
 
     /// [`Db::read_slow`] within an organisation, which has one such read at a time. `f` refuses a caller who is no member, so
     /// such a caller doesn't take the organisation's permit.
-    pub async fn read_within<T: Send + 'static>(
+    pub async fn read_in_organisation<T: Send + 'static>(
         &self,
         caller: Caller,
         organisation: OrganisationId,
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let class = match self.db.check(|conn| access::membership(conn, organisation, caller.user))? {
+        let class = match self.db.read_internally(|conn| access::membership(conn, organisation, caller.user))? {
             Some(_) => Class::Member(caller.user, organisation),
             None => Class::List(Some(caller.user)),
         };
@@ -120,7 +120,7 @@ impl Inner {
     }
 
     /// [`Db::write`] for idempotent background work: while the writer's queue is full, it tries again until the server stops.
-    pub async fn write_in_background<T: Send + 'static>(
+    pub async fn write_with_retry<T: Send + 'static>(
         &self,
         f: impl Fn(&mut Tx) -> Result<T> + Clone + Send + 'static,
     ) -> Result<T> {
@@ -134,7 +134,7 @@ impl Inner {
 
     /// Whether the user was active in the last minute, or has an open socket.
     pub fn is_here(&self, user: UserId) -> bool {
-        self.push.activity.is_noted(user) || !self.push.hub.connections(user).is_empty()
+        self.push.activity.is_noted(user) || !self.push.hub.connections_of_user(user).is_empty()
     }
 
     /// Becomes true when the server begins to stop.

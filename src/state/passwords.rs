@@ -12,13 +12,13 @@ use crate::{
 
 impl Inner {
     /// [`secret::hash_password`] for a client's address. 503 if no slot becomes free in time.
-    pub async fn hash(&self, from: IpAddr, password: String) -> Result<String> {
+    pub async fn hash_password(&self, from: IpAddr, password: String) -> Result<String> {
         let permit = self.hashing.permit(self.limits.hashes(from)).await?;
         self.hashing.run(permit, move || secret::hash_password(&password)).await?
     }
 
     /// [`secret::verify_password`] for a client that has proved by other means who it is. A client that may be guessing goes
-    /// through [`Inner::verify_password`]. 503 if no slot becomes free in time.
+    /// through [`Inner::verify_log_in`]. 503 if no slot becomes free in time.
     pub async fn verify(&self, from: IpAddr, password: String, hash: String) -> Result<bool> {
         let permit = self.hashing.permit(self.limits.hashes(from)).await?;
         self.hashing.run(permit, move || secret::verify_password(&password, &hash)).await
@@ -29,7 +29,7 @@ impl Inner {
     /// steps and the same time. A wrong password counts against the network and the account. 429 after too many of one network,
     /// or if an account that is being guessed at has no place in its queue or doesn't come to this attempt; 503 if no slot
     /// becomes free in time.
-    pub async fn verify_password(
+    pub async fn verify_log_in(
         &self,
         from: IpAddr,
         email: &str,
@@ -47,10 +47,10 @@ impl Inner {
             if attempt.must_wait() {
                 self.mail_owner(&attempt, email).await;
                 if self.logged_in_from(from, account)? {
-                    attempt.pass();
+                    attempt.skip_queue();
                 } else {
                     drop(permit); // an account's queue holds up no other account
-                    attempt.wait().await?;
+                    attempt.wait_for_turn().await?;
                     permit = self.hashing.permit(self.limits.hashes(from)).await?;
                 }
             }
@@ -64,10 +64,10 @@ impl Inner {
     /// Mails the owner of an account that is being guessed at, at most once a day. A write that fails is only logged: the mail
     /// must not cost the attempt.
     async fn mail_owner(&self, attempt: &Attempt<'_>, email: &str) {
-        let Some(networks) = attempt.news() else { return };
+        let Some(networks) = attempt.networks_to_report() else { return };
         let email = email.to_owned();
         if let Err(err) = self.db.write(move |tx| mailbox::mail_about_guesses(tx, &email, networks)).await {
-            tracing::warn!(err = err.detail(), "the owner of an account was not told of guesses at its password");
+            tracing::warn!(err = err.log_text(), "the owner of an account was not told of guesses at its password");
         }
     }
 

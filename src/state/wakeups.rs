@@ -9,7 +9,7 @@ pub struct Wakeups([Notify; Queue::ALL.len()]);
 
 impl Wakeups {
     /// Wakes the jobs whose queues a commit with these effects may have added to.
-    pub fn after(&self, effects: &[Effect]) {
+    pub fn wake_after_commit(&self, effects: &[Effect]) {
         for queue in Queue::ALL {
             if effects.iter().any(|effect| queue.is_fed_by(effect)) {
                 self.wake(queue);

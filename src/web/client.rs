@@ -10,7 +10,7 @@ use poem::{
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use super::{asset::Asset, modules, notice::OPENER};
+use super::{asset::Asset, module_bundle, notice::OPENER};
 use crate::secret;
 
 #[derive(RustEmbed)]
@@ -52,7 +52,7 @@ pub struct Client {
 static CLIENT: LazyLock<Client> = LazyLock::new(Client::load);
 
 /// Identifies the build of the client. Tabs of another build load themselves again.
-pub fn build() -> &'static str {
+pub fn build_id() -> &'static str {
     &CLIENT.build
 }
 
@@ -108,7 +108,7 @@ impl Client {
         let build = BASE64_URL_SAFE_NO_PAD.encode(&secret::sha256(&whole)[..9]);
         let styles = join_styles(&mut sources);
         sources.insert("style.css".into(), styles.into_bytes());
-        modules::join(&mut sources, "main.js");
+        module_bundle::join(&mut sources, "main.js");
         // These three have addresses of their own, which stay the same from build to build.
         let mut named = |name: &str| {
             let content = sources.remove(name).unwrap_or_default();

@@ -3,7 +3,7 @@
 mod asset;
 pub mod client;
 pub mod guide;
-mod modules;
+mod module_bundle;
 mod notice;
 
 use std::{borrow::Cow, sync::Arc};

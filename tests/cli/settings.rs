@@ -99,7 +99,7 @@ fn keys_of_a_centrifugo_that_are_too_short_are_refused() {
             centrifugo_api_key: Some("a".repeat(api_key)),
             centrifugo_token_key: Some("t".repeat(token_key)),
         };
-        push.external().map(|_| ()).map_err(|err| err.detail())
+        push.external().map(|_| ()).map_err(|err| err.log_text())
     };
     for (lengths, says) in [
         ((16, 31), "--centrifugo-token-key: it must have at least 32 characters"),

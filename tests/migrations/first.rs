@@ -1,6 +1,6 @@
 //! The steps between the schemas that version 1 named.
 
-use tidings::db::definitions::definitions;
+use tidings::db::comparable_schema::definitions;
 
 use crate::database::{Database, FIRST, OLDEST, read, rows, select, steps, tables};
 

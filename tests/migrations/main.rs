@@ -19,7 +19,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tidings::db::definitions::definitions;
+use tidings::db::comparable_schema::definitions;
 
 use crate::database::{Database, FIRST, OLDEST, read, rows, schema, steps, tables, tidings};
 

@@ -94,7 +94,7 @@ async fn each_operation(scene: &Scene) {
         // What was done changed the scene.
         if operation.method != "GET" {
             // Webhooks follow what was done, even if the server's own job comes too late for it.
-            server.write(|tx| following::follow(tx, 0)).unwrap();
+            server.write(|tx| following::queue_from_log(tx, 0)).unwrap();
             server.stop().await;
             server = scene.server().await;
         }
@@ -120,7 +120,7 @@ async fn reclaim(scene: &Scene) {
     let followed = server.write(|tx| {
         let owner = accounts::get(tx, owner)?;
         mailbox_proof::prove(tx, owner, Proof::Mailbox)?;
-        following::follow(tx, 0)
+        following::queue_from_log(tx, 0)
     });
     followed.unwrap();
     server.stop().await;

@@ -11,10 +11,10 @@ use super::{
 use crate::{
     api::{
         http::{
-            auth::{Entrant, Visitor},
+            auth::{LogInAttempt, Visitor},
             body::{Body, Text},
-            browser::Browser,
             envelope::{Success, ok},
+            login_browser::Browser,
         },
         tags::Tag,
     },
@@ -40,7 +40,7 @@ impl Api {
     async fn request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Success<CodeRequest>> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        app.limits.link(visitor.address)?;
+        app.limits.mailed_link(visitor.address)?;
         let request = app.db.write(move |tx| mailbox::request_code(tx, &email)).await?;
         Ok(ok("Magic link sent successfully", CodeRequest { request }))
     }
@@ -54,7 +54,7 @@ impl Api {
     async fn enter(
         &self,
         app: Data<&App>,
-        entrant: Entrant,
+        entrant: LogInAttempt,
         browser: Browser,
         body: Body<GivenCode>,
     ) -> Result<Success<LoggedIn>> {
@@ -63,11 +63,11 @@ impl Api {
         let (request, code, device) = (request.0, code.0, entrant.device.clone());
         MailedCode::check(&code, "code").map_err(Error::BadRequest)?;
         let log_in = async {
-            app.db.check(|conn| login_codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
+            app.db.read_internally(|conn| login_codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
             let entered = app.db.write_sized(bytes, move |tx| mailbox::enter_by_code(tx, &request, &code, &device)).await?;
             entered.ok_or_else(|| Error::Invalid(Code::WrongCode.says("The code is wrong or has expired").at("code")))
         };
-        let started = entrant.admit(&app, log_in).await?;
+        let started = entrant.run_log_in(&app, log_in).await?;
         Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 }

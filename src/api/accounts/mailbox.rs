@@ -7,10 +7,10 @@ use super::LoggedIn;
 use crate::{
     api::{
         http::{
-            auth::{Entrant, MaybeBearer, Visitor},
-            body::{Body, Text, text},
-            browser::Browser,
+            auth::{LogInAttempt, MaybeBearer, Visitor},
+            body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
+            login_browser::Browser,
         },
         tags::Tag,
     },
@@ -20,7 +20,7 @@ use crate::{
             mailbox::{self, Companion},
             one_time_tokens::{self, Purpose, Token},
         },
-        text::{Email, known_email},
+        text::{Email, lenient_email},
     },
     error::{Code, Error, Result},
     state::App,
@@ -37,7 +37,7 @@ impl Api {
     async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        app.limits.link(visitor.address)?;
+        app.limits.mailed_link(visitor.address)?;
         app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::MagicLink)).await?;
         Ok(done("Magic link sent successfully"))
     }
@@ -50,7 +50,7 @@ impl Api {
     async fn enter(
         &self,
         app: Data<&App>,
-        entrant: Entrant,
+        entrant: LogInAttempt,
         browser: Browser,
         body: Body<OneTimeToken>,
     ) -> Result<Success<LoggedIn>> {
@@ -60,7 +60,7 @@ impl Api {
             app.db.read(|conn| one_time_tokens::find(conn, Purpose::MagicLink, &token))?; // a guess costs the writer nothing
             app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &device)).await
         };
-        let started = entrant.admit(&app, log_in).await?;
+        let started = entrant.run_log_in(&app, log_in).await?;
         Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 
@@ -72,7 +72,7 @@ impl Api {
     async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        app.limits.link(visitor.address)?;
+        app.limits.mailed_link(visitor.address)?;
         app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::PasswordReset)).await?;
         Ok(done("Password reset link sent successfully"))
     }
@@ -85,12 +85,12 @@ impl Api {
     async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
         let (token, password) = (body.0.token.0, body.0.new_password.0);
         let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
-        accounts::check_password(&password, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
+        accounts::check_new_password(&password, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if app.verify(visitor.address, password.clone(), user.password_hash).await? {
             return Err(Error::Invalid(Code::PasswordUnchanged.says("new_password is the old password").at("new_password")));
         }
-        let hash = app.hash(visitor.address, password).await?;
-        app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &token, &hash)).await?;
+        let hash_password = app.hash_password(visitor.address, password).await?;
+        app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &token, &hash_password)).await?;
         Ok(done("Password reset successfully"))
     }
 
@@ -101,7 +101,7 @@ impl Api {
     #[oai(path = "/auth/email-request", method = "post", operation_id = "requestEmailVerification", tag = "Tag::Accounts")]
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
-        app.limits.link(visitor.address)?;
+        app.limits.mailed_link(visitor.address)?;
         app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::EmailVerification)).await?;
         Ok(done("Verification email sent successfully"))
     }
@@ -114,13 +114,13 @@ impl Api {
     /// not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", operation_id = "verifyEmail", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
-        let (token, password) = (body.0.token.0, text(body.0.password));
+        let (token, password) = (body.0.token.0, into_string(body.0.password));
         let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
         let companion = match (caller.0, password) {
             (Some(caller), _) if caller.user == user.id => Companion::Session(caller),
             (_, Some(password)) => {
                 GivenPassword::check(&password, "password").map_err(Error::Invalid)?;
-                if !app.verify_password(visitor.address, &user.email, Some(&user), password, None).await? {
+                if !app.verify_log_in(visitor.address, &user.email, Some(&user), password, None).await? {
                     return Err(mailbox::WRONG_PASSWORD);
                 }
                 Companion::Password(user.password_hash)
@@ -133,7 +133,7 @@ impl Api {
 }
 
 pub(super) fn address(text: &str) -> Result<String> {
-    known_email(text, "email").map_err(Error::BadRequest)
+    lenient_email(text, "email").map_err(Error::BadRequest)
 }
 
 /// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't

@@ -1,10 +1,10 @@
 //! Accounts: registration, log-in, log-out, password.
 
-pub mod links;
+pub mod link_purpose;
 pub mod login_codes;
 pub mod mailbox;
-pub mod profiles;
-pub mod tokens;
+pub mod own_account;
+pub mod program_tokens;
 
 use poem::{Endpoint, EndpointExt, web::Data};
 use poem_openapi::{Object, OpenApi};
@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use super::{
     http::{
-        auth::{Bearer, Entrant, Visitor},
-        body::{Body, Faulty, Text, text},
-        browser::Browser,
+        auth::{Bearer, LogInAttempt, Visitor},
+        body::{Body, Faulty, Text, into_string},
         envelope::{Done, PlainCreated, Success, done, made, ok},
-        types::Nullable,
+        framework_traits::Nullable,
+        login_browser::Browser,
     },
     tags::Tag,
 };
@@ -28,7 +28,7 @@ use crate::{
             one_time_tokens::Token, passwords, registration, sessions,
         },
         organisations::join_links,
-        text::{Email, known_email},
+        text::{Email, lenient_email},
     },
     error::{Code, Error, Result},
     id::{OrganisationId, UserId},
@@ -53,12 +53,12 @@ impl Api {
         if let Some(token) = &body.join_token {
             Token::check(token, "join_token").map_err(Error::BadRequest)?;
         }
-        app.limits.link(visitor.address)?;
-        let hash = app.hash(visitor.address, body.0.password.0).await?;
-        let join_token = text(body.0.join_token);
+        app.limits.mailed_link(visitor.address)?;
+        let hash_password = app.hash_password(visitor.address, body.0.password.0).await?;
+        let join_token = into_string(body.0.join_token);
         let register = move |tx: &mut Tx| match &join_token {
-            Some(token) => join_links::register(tx, token, &new, &hash),
-            None => registration::register(tx, &new, &hash).map(drop),
+            Some(token) => join_links::register(tx, token, &new, &hash_password),
+            None => registration::register(tx, &new, &hash_password).map(drop),
         };
         app.db.write(register).await?;
         Ok(made("User created successfully"))
@@ -73,12 +73,12 @@ impl Api {
     async fn login(
         &self,
         app: Data<&App>,
-        entrant: Entrant,
+        entrant: LogInAttempt,
         browser: Browser,
         body: Body<Credentials>,
     ) -> Result<Success<LoggedIn>> {
         let by_cookie = browser.wants_cookie(body.cookie)?;
-        let started = entrant.admit(&app, log_in(&app, &entrant, browser.device(), body.0)).await?;
+        let started = entrant.run_log_in(&app, log_in(&app, &entrant, browser.device_mark(), body.0)).await?;
         Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 
@@ -92,12 +92,12 @@ impl Api {
     async fn google(
         &self,
         app: Data<&App>,
-        entrant: Entrant,
+        entrant: LogInAttempt,
         browser: Browser,
         body: Body<IdToken>,
     ) -> Result<Success<LoggedIn>> {
         let by_cookie = browser.wants_cookie(body.cookie)?;
-        let started = entrant.admit(&app, log_in_by_id_token(&app, &entrant, body.0)).await?;
+        let started = entrant.run_log_in(&app, log_in_by_id_token(&app, &entrant, body.0)).await?;
         Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 
@@ -127,43 +127,43 @@ impl Api {
         let user = app.db.read(|conn| accounts::find(conn, caller.user))?.ok_or(WRONG)?;
         let (old, new) = (body.0.old_password.0, body.0.new_password.0);
         GivenPassword::check(&old, "old_password").map_err(Error::Invalid)?;
-        if !app.verify_password(visitor.address, &user.email, Some(&user), old.clone(), None).await? {
+        if !app.verify_log_in(visitor.address, &user.email, Some(&user), old.clone(), None).await? {
             return Err(WRONG);
         }
-        accounts::check_password(&new, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
+        accounts::check_new_password(&new, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if new == old {
             return Err(Error::Invalid(Code::PasswordUnchanged.says("new_password is the old password").at("new_password")));
         }
-        let hash = app.hash(visitor.address, new).await?;
-        app.db.write(move |tx| passwords::change(tx, caller, &user.password_hash, &hash)).await?;
+        let hash_password = app.hash_password(visitor.address, new).await?;
+        app.db.write(move |tx| passwords::change(tx, caller, &user.password_hash, &hash_password)).await?;
         Ok(done("Password changed successfully"))
     }
 }
 
 /// Logs in with a password. `kept` is the mark of the device that its browser keeps.
-async fn log_in(app: &App, entrant: &Entrant, kept: Option<&str>, given: Credentials) -> Result<sessions::Started> {
-    let email = known_email(&given.email, "email").map_err(Error::Invalid)?;
+async fn log_in(app: &App, entrant: &LogInAttempt, kept: Option<&str>, given: Credentials) -> Result<sessions::Started> {
+    let email = lenient_email(&given.email, "email").map_err(Error::Invalid)?;
     GivenPassword::check(&given.password, "password").map_err(Error::Invalid)?;
     let mark = given.device_token.as_deref();
     DeviceToken::check(mark.unwrap_or_default(), "device_token").map_err(Error::Invalid)?;
     let mark = mark.or(kept);
     let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
     let password = &given.password.0;
-    let right = app.verify_password(entrant.address, &email, user.as_ref(), password.clone(), mark).await?;
+    let right = app.verify_log_in(entrant.address, &email, user.as_ref(), password.clone(), mark).await?;
     let user = user.filter(|_| right).ok_or(Error::Unauthorized(Code::WrongCredentials, sessions::WRONG_CREDENTIALS))?;
     let (hash, device) = (user.password_hash, entrant.device.clone());
     let logged = hash.clone();
     let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &device)).await?;
     if secret::is_outdated(&hash) {
         // A failed hash update doesn't fail the log-in.
-        if let Ok(newer) = app.hash(entrant.address, password.clone()).await {
+        if let Ok(newer) = app.hash_password(entrant.address, password.clone()).await {
             _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;
         }
     }
     Ok(started)
 }
 
-async fn log_in_by_id_token(app: &App, entrant: &Entrant, given: IdToken) -> Result<sessions::Started> {
+async fn log_in_by_id_token(app: &App, entrant: &LogInAttempt, given: IdToken) -> Result<sessions::Started> {
     accounts::IdToken::check(&given.id_token, "id_token").map_err(Error::BadRequest)?;
     if let Some(nonce) = &given.nonce {
         Nonce::check(nonce, "nonce").map_err(Error::BadRequest)?;
@@ -322,7 +322,7 @@ impl User {
 
 impl LoggedIn {
     /// Adds the `password` that the answer to an accepted invitation shows; it is empty unless one was generated.
-    pub fn with_password(mut self, password: String) -> Self {
+    pub fn with_generated_password(mut self, password: String) -> Self {
         self.user.password = Some(password);
         self
     }

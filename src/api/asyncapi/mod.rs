@@ -77,7 +77,7 @@ fn title(kind: Kind) -> &'static str {
 
 /// How a client that was away learns of these events.
 fn recovery(kind: Kind) -> &'static str {
-    match kind.recovery(false) {
+    match kind.recovery_method(false) {
         _ if kind == Kind::Unread => "Recovery sends the latest counts of each channel.",
         _ if kind == Kind::ThreadUnread => "Recovery sends the latest state of each thread.",
         Some(Recovery::UnreadState) => {

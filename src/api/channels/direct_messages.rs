@@ -7,14 +7,14 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
-use super::channel::{Channel, ChannelDetails, Participant};
+use super::channel_objects::{Channel, ChannelDetails, Participant};
 use crate::{
     api::{
         http::{
             auth::Bearer,
             body::{Body, List},
-            envelope::{Opened, opened},
-            listing::{Address, Listed, Offset, Size, fill_from, listed, rows},
+            envelope::{Opened, created_or_existing},
+            listing::{Address, Listed, Offset, Size, fill_in_two_steps, listed, unpaged},
             rows::Rows,
         },
         tags::Tag,
@@ -55,7 +55,7 @@ impl Api {
             Ok((ChannelDetails::read(tx, &site, caller.0, found)?, is_new))
         });
         let (found, is_new) = opening.await?;
-        Ok(opened("Direct message opened successfully", found, is_new))
+        Ok(created_or_existing("Direct message opened successfully", found, is_new))
     }
 
     /// List the caller's direct messages
@@ -73,10 +73,15 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<DirectMessage>>> {
-        let (site, organisation, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
+        let (site, organisation, page) = (app.site.clone(), *org_id, unpaged(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
-            fill_from(page, find, |part| channel_summaries::direct_messages(conn, part), |found| DirectMessage::new(&site, found))
+            fill_in_two_steps(
+                page,
+                find,
+                |part| channel_summaries::direct_messages(conn, part),
+                |found| DirectMessage::new(&site, found),
+            )
         });
         Ok(listed("Direct messages fetched successfully", read.await?, &address))
     }

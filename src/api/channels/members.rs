@@ -13,10 +13,10 @@ use crate::{
             auth::Bearer,
             body::{Body, List, Text},
             envelope::{Done, Success, done, ok},
+            framework_traits::{Null, Nullable},
             json::Json,
-            listing::{Address, BareListed, Offset, Size, bare, fill, rows},
+            listing::{Address, BareListed, Offset, Size, bare, fill, unpaged},
             rows::Rows,
-            types::{Null, Nullable},
         },
         tags::Tag,
     },
@@ -68,7 +68,7 @@ impl Api {
         tag = "Tag::Channels"
     )]
     async fn rename(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>, body: Body<NewName>) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| channels::members::rename(tx, caller.0, *channel_id, &body.username)).await?;
+        app.db.write_sized(body.1, move |tx| channels::members::set_own_name(tx, caller.0, *channel_id, &body.username)).await?;
         Ok(done("Username updated successfully"))
     }
 
@@ -81,7 +81,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         #[oai(name = "userId")] user: Query<UserId>,
     ) -> Result<Success<Exists>> {
-        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *channel_id, *user))?;
+        let exists = app.db.read(|conn| channels::members::contains_user(conn, caller.0, *channel_id, *user))?;
         Ok(ok("User exists in channel", Exists { exists }))
     }
 
@@ -107,7 +107,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<BareListed<UserList>> {
-        let (id, page) = (*channel_id, rows(*offset, *limit));
+        let (id, page) = (*channel_id, unpaged(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });

@@ -1,6 +1,6 @@
 //! Channels: making, reading, changing, archiving and deleting them.
 
-pub mod channel;
+pub mod channel_objects;
 pub mod direct_messages;
 pub mod members;
 pub mod preferences;
@@ -11,13 +11,13 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use self::channel::{Channel, ChannelDetails, ChannelList};
+use self::channel_objects::{Channel, ChannelDetails, ChannelList};
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, List, Text, text},
+        body::{Body, List, Text, into_string},
         envelope::{Created, NoContent, Success, created, ok},
-        listing::{Address, BareListed, Offset, Size, bare, fill_from, rows},
+        listing::{Address, BareListed, Offset, Size, bare, fill_in_two_steps, unpaged},
         number::Number,
     },
     tags::Tag,
@@ -76,10 +76,10 @@ impl Api {
         /// `0` leaves `users` empty, the ids of a channel's members; default 1.
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<ChannelList>> {
-        let (site, page, users) = (app.site.clone(), rows(*offset, *limit), channel::users(*users));
+        let (site, page, users) = (app.site.clone(), unpaged(*offset, *limit), channel_objects::users_to_list(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::own(conn, caller.0, page);
-            fill_from(page, find, |part| channel_summaries::read(conn, part, users), |found| Channel::new(&site, found))
+            fill_in_two_steps(page, find, |part| channel_summaries::read(conn, part, users), |found| Channel::new(&site, found))
         });
         Ok(bare(read.await?.map(|channels| ChannelList { channels }), &address))
     }
@@ -95,7 +95,7 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<Success<ChannelDetails>> {
         let read = app.db.read(|conn| {
-            let found = channels::lists::get(conn, caller.0, *channel_id, channel::users(*users))?;
+            let found = channels::lists::get(conn, caller.0, *channel_id, channel_objects::users_to_list(*users))?;
             ChannelDetails::read(conn, &app.site, caller.0, found)
         });
         Ok(ok("channel retrieved successfully", read?))
@@ -117,7 +117,13 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<Success<ChannelDetails>> {
         let read = app.db.read(|conn| {
-            let found = channels::lists::by_name(conn, caller.0, &channel_name, *organisation_id, channel::users(*users))?;
+            let found = channels::lists::find_by_name(
+                conn,
+                caller.0,
+                &channel_name,
+                *organisation_id,
+                channel_objects::users_to_list(*users),
+            )?;
             ChannelDetails::read(conn, &app.site, caller.0, found)
         });
         Ok(ok("channel name retrieved successfully", read?))
@@ -135,7 +141,12 @@ impl Api {
         body: Body<EditChannel>,
     ) -> Result<Success<Channel>> {
         let EditChannel { name, description, topic, is_private } = body.0;
-        let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
+        let edit = channels::Edit {
+            name: into_string(name),
+            description: into_string(description),
+            topic: into_string(topic),
+            is_private,
+        };
         let edited = app.db.write_sized(body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *channel_id, edit)?;
             channel_summaries::of(tx, edited)
@@ -172,7 +183,7 @@ impl Api {
             channel_summaries::of(tx, channel)
         });
         let channel = channel.await?;
-        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
+        Ok(ok(archive_answer(archived), Channel::new(&app.site, channel)))
     }
 }
 
@@ -207,6 +218,6 @@ struct Archive {
     archived: bool,
 }
 
-pub fn archive_message(archived: bool) -> &'static str {
+pub fn archive_answer(archived: bool) -> &'static str {
     if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
 }

@@ -8,20 +8,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    api::http::{body::json, types::Nullable},
+    api::http::{body::json, framework_traits::Nullable},
     domain::{
         commands::{
             Form,
             answers::{self, Answer, Reply, Shown},
             calling::{self, Prepared},
         },
-        messages::actions::New,
+        messages::action_buttons::New,
         webhooks::feeds::Feed,
     },
     error::{Code, Error, Result},
     formats::{Dialect, Post, slack},
     id::MessageId,
-    state::{App, delivery::sending},
+    state::{App, delivery::sender},
 };
 
 /// Sends a call, and shows what the program answers, even if whoever calls disconnects. 422 without an answer of success, and for an
@@ -33,7 +33,7 @@ pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
         if let Err(err) = &answered {
             let is_called = !matches!(err, Error::TooMany(_));
             if let Err(err) = app.db.write(move |tx| calling::failed(tx, &call, is_called)).await {
-                tracing::warn!(err = err.detail(), "a call that has failed could not be marked so");
+                tracing::warn!(err = err.log_text(), "a call that has failed could not be marked so");
             }
         }
         answered
@@ -42,7 +42,7 @@ pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
 }
 
 async fn send(app: &App, call: Prepared) -> Result<Reply> {
-    let reply = sending::call(app, &call).await?;
+    let reply = sender::call_program(app, &call).await?;
     let answer = of(reply.content_type.as_deref(), &reply.body, call.form)?;
     app.db.write_sized(reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
 }

@@ -8,7 +8,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, text},
+            body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
         },
         messages::actions::{self, Actions},
@@ -46,7 +46,7 @@ impl Api {
         body: Body<NewCall>,
     ) -> Result<Success<CalledCommand>> {
         let Body(NewCall { command, text: given, thread_id }, bytes) = body;
-        let call = Call { command: command.0, text: text(given).unwrap_or_default(), thread: thread_id };
+        let call = Call { command: command.0, text: into_string(given).unwrap_or_default(), thread: thread_id };
         let (caller, channel) = (caller.0, *channel_id);
         let prepared = app.db.write_sized(bytes, move |tx| calling::prepare(tx, caller, channel, &call)).await?;
         Ok(ok("Command called successfully", carry_out(&app, prepared).await?.into()))
@@ -89,9 +89,9 @@ impl Api {
     #[oai(path = "/commands/answers/:token", method = "post", operation_id = "answerCommand", tag = "Tag::Commands")]
     async fn answer(&self, app: Data<&App>, token: Path<Text<AnswerToken>>, body: Body<LaterAnswer>) -> Result<Done> {
         let Body(LaterAnswer { text: given, response_type, replace_original, username, actions }, bytes) = body;
-        let (audience, username) = (text(response_type), text(username).unwrap_or_default());
+        let (audience, username) = (into_string(response_type), into_string(username).unwrap_or_default());
         let shown = (audience.as_deref(), replace_original.unwrap_or(false));
-        let answer = Answer::later(&given, shown, &username, actions::of(actions))?;
+        let answer = Answer::later(&given, shown, &username, actions::to_new_actions(actions))?;
         let token = token.0.0;
         app.db.write_sized(bytes, move |tx| answers::answer_later(tx, &token, &answer)).await?;
         Ok(done("Answer sent successfully"))

@@ -14,11 +14,11 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, text},
+            body::{Body, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            framework_traits::Nullable,
+            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
             rows::Rows,
-            types::Nullable,
         },
         tags::Tag,
     },
@@ -46,8 +46,8 @@ impl Api {
         body: Body<NewCommand>,
     ) -> Result<Created<MadeCommand>> {
         let Body(NewCommand { name, description, hint, url, form }, bytes) = body;
-        let [description, hint] = [text(description), text(hint)].map(Option::unwrap_or_default);
-        let new = New { name: name.0, description, hint, url: url.0, form: text(form) };
+        let [description, hint] = [into_string(description), into_string(hint)].map(Option::unwrap_or_default);
+        let new = New { name: name.0, description, hint, url: url.0, form: into_string(form) };
         let (made, secret) = app.db.write_sized(bytes, move |tx| commands::create(tx, caller.0, *org_id, &new)).await?;
         Ok(created("Command created successfully", MadeCommand { secret: Nullable(Some(secret)), command: made.into() }))
     }
@@ -67,7 +67,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Command>>> {
-        let page = rows(*offset, *limit);
+        let page = unpaged(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| commands::list(conn, caller.0, *org_id, part), Command::from))?;
         Ok(listed("Commands retrieved successfully", found, &address))
     }
@@ -91,11 +91,11 @@ impl Api {
     ) -> Result<Success<MadeCommand>> {
         let Body(EditCommand { name, description, hint, url, form, new_secret }, bytes) = body;
         let change = Change {
-            name: text(name),
-            description: text(description),
-            hint: text(hint),
-            url: text(url),
-            form: text(form),
+            name: into_string(name),
+            description: into_string(description),
+            hint: into_string(hint),
+            url: into_string(url),
+            form: into_string(form),
             is_new_secret: new_secret.unwrap_or(false),
         };
         let edited = app.db.write_sized(bytes, move |tx| commands::update(tx, caller.0, *org_id, *command_id, &change)).await?;

@@ -13,7 +13,7 @@ use poem::{
 use poem_openapi::OpenApiService;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::service::service;
+use super::routes::service;
 use crate::{
     secret,
     web::{Asset, OPENER},

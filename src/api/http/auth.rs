@@ -97,9 +97,9 @@ pub struct NotificationToken(pub Caller);
 
 async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Caller> {
     let app = app(req);
-    let known = app.db.check(|conn| sessions::find_by_notification_token(conn, &key.key))?;
+    let known = app.db.read_internally(|conn| sessions::find_by_notification_token(conn, &key.key))?;
     let Some(known) = known else {
-        app.limits.address(address(req))?;
+        app.limits.anonymous_request(address(req))?;
         return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
     };
     app.limits.user(known.user)?;
@@ -112,9 +112,9 @@ fn session(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
     if let Some(value) = req.headers().get(header::AUTHORIZATION) {
         let token = bearer_token(value.to_str().unwrap_or_default())?;
-        let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { find(app, token)? };
+        let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { caller_of_token(app, token)? };
         let Some(caller) = found else {
-            app.limits.address(address(req))?;
+            app.limits.anonymous_request(address(req))?;
             return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
         };
         return admit(req, caller).map(Some);
@@ -122,8 +122,8 @@ fn session(req: &Request) -> Result<Option<Caller>> {
     let cookies = Cookies::of(req, app);
     let token = cookies.read(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
     let Some(token) = token else { return Ok(None) };
-    let Some(caller) = find(app, token)? else {
-        app.limits.address(address(req))?;
+    let Some(caller) = caller_of_token(app, token)? else {
+        app.limits.anonymous_request(address(req))?;
         // It is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
         return Ok(None);
     };
@@ -131,7 +131,7 @@ fn session(req: &Request) -> Result<Option<Caller>> {
 }
 
 /// The caller of an access token, if its session is live.
-pub fn find(app: &App, token: &str) -> Result<Option<Caller>> {
+pub fn caller_of_token(app: &App, token: &str) -> Result<Option<Caller>> {
     match app.site.keys().verify_access(token) {
         // Compared with each request: the token may have been verified long ago.
         Ok(claims) if claims.expires_at > app.clock.now().unix_seconds() => {
@@ -143,7 +143,7 @@ pub fn find(app: &App, token: &str) -> Result<Option<Caller>> {
 
 /// The caller of a program's token, if it is live.
 fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
-    let session = app.db.check(|conn| tokens::find(conn, token))?;
+    let session = app.db.read_internally(|conn| tokens::find(conn, token))?;
     session.map_or(Ok(None), |session| app.caller(session))
 }
 
@@ -151,13 +151,13 @@ fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
 /// another user than the session's.
 fn admit(req: &Request, caller: Caller) -> Result<Caller> {
     let template = req.data().map_or("", |PathPattern(template)| template);
-    caller.grant.require(req.method().as_str(), template.strip_prefix("/api/v1").unwrap_or(template))?;
+    caller.grant.require_operation(req.method().as_str(), template.strip_prefix("/api/v1").unwrap_or(template))?;
     let meant_for = req.headers().get_all(MEANT_FOR).iter();
     let is_meant = |user: &HeaderValue| user.to_str().is_ok_and(|user| user.trim().parse() == Ok(caller.user.0));
     if !meant_for.into_iter().all(is_meant) {
         return Err(Error::OtherUser);
     }
-    admission::hold(req, caller.user);
+    admission::assign_to_user(req, caller.user);
     Bound::found_session(req);
     Ok(caller)
 }
@@ -199,14 +199,14 @@ impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         let caller = session(req)?;
         if caller.is_none() {
-            app(req).limits.address(address(req))?;
+            app(req).limits.anonymous_request(address(req))?;
         }
         if caller.is_none() && app(req).site.feed_auth == FeedAuth::Bearer {
             return Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into());
         }
         let slug: String = req.path_params()?;
         app(req).limits.slug(&slug)?;
-        if app(req).db.check(|conn| feeds::is_known(conn, &slug))? {
+        if app(req).db.read_internally(|conn| feeds::is_known(conn, &slug))? {
             Bound::raise(req, body::FEED);
         }
         Ok(Feeder(caller))
@@ -223,7 +223,7 @@ pub struct Visitor {
 impl<'a> FromRequest<'a> for Visitor {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         if !Bound::has_session(req) {
-            app(req).limits.address(address(req))?;
+            app(req).limits.anonymous_request(address(req))?;
         }
         Ok(Visitor { address: address(req), device: device(req) })
     }
@@ -231,25 +231,25 @@ impl<'a> FromRequest<'a> for Visitor {
 
 /// The client of a log-in. One that succeeds counts towards no rate, so that everybody in an office may come at the same time;
 /// but 100 are in progress at the most.
-pub struct Entrant {
+pub struct LogInAttempt {
     pub address: IpAddr,
     pub device: Device,
 }
 
-impl<'a> FromRequest<'a> for Entrant {
+impl<'a> FromRequest<'a> for LogInAttempt {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(Entrant { address: address(req), device: device(req) })
+        Ok(LogInAttempt { address: address(req), device: device(req) })
     }
 }
 
-impl Entrant {
+impl LogInAttempt {
     /// Does a log-in whose body has arrived: a slow body takes nothing from others of its network. A log-in that fails counts
     /// towards the rate of the address. 429 past that rate, or if a hundred log-ins of the network are in progress.
-    pub async fn admit<T>(&self, app: &App, log_in: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn run_log_in<T>(&self, app: &App, log_in: impl Future<Output = Result<T>>) -> Result<T> {
         let _permit = app.limits.log_in(self.address)?;
         let started = log_in.await;
         if started.is_err() {
-            app.limits.address(self.address)?;
+            app.limits.anonymous_request(self.address)?;
         }
         started
     }

@@ -41,7 +41,7 @@ pub struct Cookies {
 
 impl Cookies {
     pub fn of(req: &Request, app: &App) -> Cookies {
-        Cookies { instance: app.db.instance().to_owned(), is_https: app.origins.is_https(req) }
+        Cookies { instance: app.db.instance_name().to_owned(), is_https: app.origins.is_https(req) }
     }
 
     /// The name of a cookie. Over https it has the prefix `__Host-`, with which no other host and no page without TLS can set it
@@ -65,14 +65,14 @@ impl Cookies {
     }
 
     /// The ids and values of the log-ins that the browser has begun.
-    pub fn log_ins<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub fn pending_log_ins<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = (&'a str, &'a str)> {
         let start = self.name(Purpose::LogIn(""));
         pairs(headers).filter_map(move |(name, value)| Some((name.strip_prefix(&start)?, value)))
     }
 
     /// The value of `Set-Cookie` that makes the browser keep a cookie out of reach of scripts, and send it with no request of
     /// another site but a link that somebody follows.
-    pub fn set(&self, purpose: Purpose, value: &str, lifetime: Duration) -> HeaderValue {
+    pub fn header_value(&self, purpose: Purpose, value: &str, lifetime: Duration) -> HeaderValue {
         let secure = if self.is_https { "; Secure" } else { "" };
         let name = self.name(purpose);
         let cookie = format!("{name}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Lax{secure}", lifetime.as_secs());
@@ -80,15 +80,15 @@ impl Cookies {
     }
 
     pub fn clear(&self, purpose: Purpose) -> HeaderValue {
-        self.set(purpose, "", Duration::ZERO)
+        self.header_value(purpose, "", Duration::ZERO)
     }
 
     /// The cookies of a session that has just begun, in place of the tokens that an answer would tell. Who sets them must know
     /// that the browser's own user logs in, or another site could log a visitor in to an account of its choice.
     pub fn begin(&self, app: &App, started: &Started) -> [HeaderValue; 2] {
         [
-            self.set(Purpose::Session, &started.access_token, app.site.session_lifetime),
-            self.set(Purpose::Device, &started.device_token, known_devices::LIFETIME),
+            self.header_value(Purpose::Session, &started.access_token, app.site.session_lifetime),
+            self.header_value(Purpose::Device, &started.device_token, known_devices::LIFETIME),
         ]
     }
 }

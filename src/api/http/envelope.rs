@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
+    framework_traits::{Null, Nullable},
     json::{Answer, Json},
-    types::{Null, Nullable},
 };
 use crate::id::MessageId;
 
@@ -193,7 +193,7 @@ pub fn created<T: Answer>(message: &str, data: T) -> Created<T> {
     Created::Created(envelope(201, message, data))
 }
 
-pub fn opened<T: Answer>(message: &str, data: T, is_new: bool) -> Opened<T> {
+pub fn created_or_existing<T: Answer>(message: &str, data: T, is_new: bool) -> Opened<T> {
     if is_new { Opened::Created(envelope(201, message, data)) } else { Opened::Ok(envelope(200, message, data)) }
 }
 
@@ -201,7 +201,7 @@ pub fn done(message: &str) -> Done {
     Done::Ok(plain(200, message))
 }
 
-pub fn fed(message: &str, message_id: Option<MessageId>) -> FeedAnswer {
+pub fn feed_answer(message: &str, message_id: Option<MessageId>) -> FeedAnswer {
     let (status, message_id) = (Succeeded::Success, Nullable(message_id));
     FeedAnswer::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
 }
@@ -210,6 +210,6 @@ pub fn made(message: &str) -> PlainCreated {
     PlainCreated::Created(plain(201, message))
 }
 
-pub fn uncoded<T: Answer>(message: &str, data: T) -> Json<Uncoded<T>> {
+pub fn ok_without_code<T: Answer>(message: &str, data: T) -> Json<Uncoded<T>> {
     Json(Uncoded { status: Succeeded::Success, message: message.into(), data })
 }

@@ -67,11 +67,11 @@ impl<T: Answer> Written<T> {
         write(&mut text, answer);
         debug_assert_eq!(serde_json::from_slice(&text).ok(), answer.to_json(), "serde and the document name the same fields");
         text.shrink_to_fit(); // what comes after rows doubles the capacity
-        Written::again(text.into())
+        Written::from_text(text.into())
     }
 
     /// The text of an earlier answer.
-    pub fn again(text: Bytes) -> Written<T> {
+    pub fn from_text(text: Bytes) -> Written<T> {
         Written { text, of: PhantomData }
     }
 }

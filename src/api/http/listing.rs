@@ -39,24 +39,24 @@ pub type Size = Number<1>;
 
 /// The page that a request asks for, by its number or by `offset`, which takes precedence. `size` is the request's
 /// `limit` or `page_size`.
-pub fn page<const MOST_PAGES: u32, const MOST_ROWS: u32>(
+pub fn requested_page<const MOST_PAGES: u32, const MOST_ROWS: u32>(
     number: Option<Number<1, MOST_PAGES>>,
     offset: Option<Number<0, MOST_ROWS>>,
     size: Option<Size>,
     default: u32,
     largest: u32,
 ) -> Page {
-    let page = Page::new(number.map_or(1, |number| number.0), self::size(size, default, largest));
+    let page = Page::new(number.map_or(1, |number| number.0), self::capped_size(size, default, largest));
     offset.map_or(page, |offset| Page { offset: offset.0.into(), ..page })
 }
 
 /// The page of a list that has no pages by default: the whole list, if it fits into one answer.
-pub fn rows(offset: Option<Offset>, limit: Option<Size>) -> Page {
-    page(None::<PageNumber>, offset, limit, MOST, MOST)
+pub fn unpaged(offset: Option<Offset>, limit: Option<Size>) -> Page {
+    requested_page(None::<PageNumber>, offset, limit, MOST, MOST)
 }
 
 /// Caps a page's size at `largest`.
-pub fn size(asked: Option<Size>, default: u32, largest: u32) -> u32 {
+pub fn capped_size(asked: Option<Size>, default: u32, largest: u32) -> u32 {
     asked.map_or(default, |asked| asked.0.min(largest))
 }
 
@@ -126,17 +126,17 @@ pub fn fill_within<R, T: Answer>(
 
 /// Works like [`fill`] for a list that is costly to sort: `find` finds the rows of the page once, and `read` completes them in
 /// parts.
-pub fn fill_from<F, R, T: Answer>(
+pub fn fill_in_two_steps<F, R, T: Answer>(
     page: Page,
     find: impl FnOnce(Page) -> Result<Vec<F>>,
     read: impl FnMut(Vec<F>) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
 ) -> Result<Filled<Rows<T>>> {
-    fill_from_within(Bounds::ANSWER, page, find, read, show)
+    fill_in_two_steps_bounded(Bounds::ANSWER, page, find, read, show)
 }
 
-/// Works like [`fill_from`], within other bounds.
-pub fn fill_from_within<F, R, T: Answer>(
+/// Works like [`fill_in_two_steps`], within other bounds.
+pub fn fill_in_two_steps_bounded<F, R, T: Answer>(
     bounds: Bounds,
     page: Page,
     find: impl FnOnce(Page) -> Result<Vec<F>>,
@@ -198,7 +198,7 @@ pub fn json_length(value: &impl Serialize) -> usize {
 
 /// Shortens a row that is longer than an answer of `bytes`: drops one part of it after the other until it fits or `drop` has
 /// none left.
-pub fn shortened<T: Answer, P>(mut row: T, bytes: usize, drop: impl Fn(&mut T) -> Option<P>) -> T {
+pub fn shorten_row<T: Answer, P>(mut row: T, bytes: usize, drop: impl Fn(&mut T) -> Option<P>) -> T {
     while json_length(&row) > bytes && drop(&mut row).is_some() {}
     row
 }
@@ -273,7 +273,7 @@ pub enum Paged<T: Answer, P: Answer> {
 
 /// Answers a list that was asked for at `address`.
 pub fn listed<T: Answer>(message: &str, Filled { data, rest }: Filled<T>, address: &Address) -> Listed<T> {
-    linked(message, data, address.rest(rest))
+    linked(message, data, address.next_link(rest))
 }
 
 /// Answers a list with a link to its rest, if there is one.
@@ -283,7 +283,7 @@ pub fn linked<T: Answer>(message: &str, data: T, link: Option<String>) -> Listed
 
 /// Answers a list without an envelope.
 pub fn bare<T: Answer>(Filled { data, rest }: Filled<T>, address: &Address) -> BareListed<T> {
-    BareListed::Ok(Written::new(&data), address.rest(rest))
+    BareListed::Ok(Written::new(&data), address.next_link(rest))
 }
 
 /// Answers a page of a list that was asked for at `address`.
@@ -292,11 +292,11 @@ where
     T: Answer,
     P: Answer,
 {
-    paged_by(message, data, pagination, address.rest(rest))
+    paged_with_link(message, data, pagination, address.next_link(rest))
 }
 
 /// [`paged`], with the `Link` header to the rest of the list.
-pub fn paged_by<T, P>(message: &str, data: T, pagination: P, link: Option<String>) -> Paged<T, P>
+pub fn paged_with_link<T, P>(message: &str, data: T, pagination: P, link: Option<String>) -> Paged<T, P>
 where
     T: Answer,
     P: Answer,
@@ -320,7 +320,7 @@ impl<'a> FromRequest<'a> for Address {
 
 impl Address {
     /// The `Link` header to the rows from the offset `rest` on.
-    pub fn rest(&self, rest: Option<i64>) -> Option<String> {
+    pub fn next_link(&self, rest: Option<i64>) -> Option<String> {
         rest.map(|rest| self.link("next", "offset", &rest.to_string()))
     }
 

@@ -1,16 +1,16 @@
 //! Code that all operations share: callers, bodies, answers and errors.
 
+pub mod access_key_guard;
+pub mod api_wrapper;
 pub mod auth;
 pub mod body;
-pub mod browser;
 pub mod cookies;
 pub mod described;
 pub mod envelope;
-pub mod enveloped;
 pub mod failure;
-pub mod guard;
+pub mod framework_traits;
 pub mod json;
 pub mod listing;
+pub mod login_browser;
 pub mod number;
 pub mod rows;
-pub mod types;

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-use super::types::{described, inline};
+use super::framework_traits::{described, inline};
 
 /// An integer of a query or a body from `MIN` to `MAX`, as its schema says. 400 for any other.
 #[derive(Clone, Copy, Debug)]

@@ -45,7 +45,7 @@ pub const VERSION: &str = "mcp-protocol-version";
 const BATCH: usize = 20;
 
 /// The methods of the endpoint, for the header `Allow`.
-pub fn methods() -> &'static Methods {
+pub fn allowed_http_methods() -> &'static Methods {
     static METHODS: LazyLock<Methods> = LazyLock::new(|| [(PATH.to_owned(), vec!["POST".to_owned()])].into());
     &METHODS
 }
@@ -99,7 +99,7 @@ async fn batch(app: &App, caller: Caller, messages: Vec<Value>) -> poem::Result<
                 let answered = match reply(app, caller, id.clone(), &method, params).await {
                     Ok(answered) => answered,
                     Err(failure) => {
-                        tracing::error!(err = failure.detail(), method, "a message of a batch failed");
+                        tracing::error!(err = failure.log_text(), method, "a message of a batch failed");
                         rpc::reply(id, Err(Fault::internal()))
                     }
                 };

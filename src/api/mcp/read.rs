@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::{
         http::{
-            listing::{Bounds, Filled, fill_from_within, fill_within},
+            listing::{Bounds, Filled, fill_in_two_steps_bounded, fill_within},
             rows::Rows,
         },
         messages::pages::{self, Around},
@@ -85,12 +85,13 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
         let find = |page| match &place {
             Some(channel) => threads::list(conn, caller, channel.id, page),
             None => {
-                let own = threads::own(conn, caller, organisations::chosen(conn, caller, organisation.as_deref())?, None, page)?;
+                let own =
+                    threads::list_own(conn, caller, organisations::chosen(conn, caller, organisation.as_deref())?, None, page)?;
                 Ok(own.into_iter().map(|(_, root)| root).collect())
             }
         };
-        let read = |part| threads::read(conn, caller, part, 0);
-        let Filled { data, rest: left } = fill_from_within(bounds(BYTES), page, find, read, Thread::from)?;
+        let read = |part| threads::load_list(conn, caller, part, 0);
+        let Filled { data, rest: left } = fill_in_two_steps_bounded(bounds(BYTES), page, find, read, Thread::from)?;
         Ok(text(&Listed { channel: place.map(Into::into), thread: None, messages: data, more: rest(left) }))
     };
     app.db.read_list(caller.user, read).await
@@ -98,11 +99,11 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
 
 pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::ReadMessages { channel, organisation, before, after, around, limit } = arguments::parse(arguments)?;
-    let at = pages::at(before, after, around.map(Around::Message))?;
+    let at = pages::requested_place(before, after, around.map(Around::Message))?;
     let read = move |conn: &View| {
         let channel = arguments::channel(conn, caller, &channel, organisation.as_deref())?;
         let list = List::posts(conn, caller, channel.id)?;
-        let (messages, links) = pages::read_within(conn, &list, at, size(limit), BYTES, Message::from)?;
+        let (messages, links) = pages::read_bounded(conn, &list, at, size(limit), BYTES, Message::from)?;
         Ok(text(&Listed { channel: Some(channel.into()), thread: None, messages: messages.reversed(), more: beyond(links) }))
     };
     app.db.read_list(caller.user, read).await
@@ -110,11 +111,11 @@ pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Val
 
 pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::ReadThread { thread, before, after, limit } = arguments::parse(arguments)?;
-    let at = pages::at(before, after, None)?;
+    let at = pages::requested_place(before, after, None)?;
     let read = move |conn: &View| {
         let threads::Thread { root, place, .. } = threads::get(conn, caller, thread, 0)?;
         let (list, _) = List::replies(conn, caller, root.channel, thread)?;
-        let (messages, links) = pages::read_within(conn, &list, at, size(limit), BYTES / 2, Message::from)?;
+        let (messages, links) = pages::read_bounded(conn, &list, at, size(limit), BYTES / 2, Message::from)?;
         let channel = Some(shown::Place { id: root.channel, name: place.name });
         Ok(text(&Listed { channel, thread: Some(root.into()), messages: messages.reversed(), more: beyond(links) }))
     };
@@ -137,5 +138,5 @@ pub async fn search_messages(app: &App, caller: Caller, arguments: Map<String, V
         let Filled { data, rest: left } = fill_within(bounds(BYTES), page, find, Message::from)?;
         Ok(text(&Listed { channel: channel.map(Into::into), thread: None, messages: data, more: rest(left) }))
     };
-    app.read_within(caller, organisation, read).await
+    app.read_in_organisation(caller, organisation, read).await
 }

@@ -3,12 +3,12 @@
 use poem_openapi::Object;
 
 use crate::{
-    api::http::body::{List, Text, text},
-    domain::messages::actions::{self, Label, New, Style, Value},
+    api::http::body::{List, Text, into_string},
+    domain::messages::action_buttons::{self, Label, New, Style, Value},
 };
 
 /// What can be clicked in a message.
-pub type Actions = List<NewAction, 0, { actions::MOST }>;
+pub type Actions = List<NewAction, 0, { action_buttons::MOST }>;
 
 /// An action to be shown.
 #[derive(Object)]
@@ -21,11 +21,11 @@ pub struct NewAction {
     value: Option<Text<Value>>,
 }
 
-pub fn of(actions: Option<Actions>) -> Vec<New> {
+pub fn to_new_actions(actions: Option<Actions>) -> Vec<New> {
     let new = |NewAction { label, style, value }: NewAction| New {
         label: label.0,
-        style: text(style),
-        value: text(value).unwrap_or_default(),
+        style: into_string(style),
+        value: into_string(value).unwrap_or_default(),
     };
     actions.map(|actions| actions.0.into_iter().map(new).collect()).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ pub mod pages;
 pub mod reactions;
 pub mod search;
 pub mod single;
-mod thread;
+mod thread_object;
 pub mod threads;
 
 use poem::web::Data;
@@ -25,10 +25,10 @@ use super::{
         auth::Bearer,
         body::{Body, Text},
         envelope::{Created, Success, created, ok},
+        framework_traits::Null,
         json::Written,
         listing::{self, Address, BareListed, Size},
         rows::Rows,
-        types::Null,
     },
     tags::Tag,
 };
@@ -70,7 +70,7 @@ impl Api {
         body: Body<NewMessage>,
     ) -> Result<Created<Message>> {
         let NewMessage { content, thread_id, id, actions } = body.0;
-        let new = posting::New { content: content.0, thread: thread_id, id, actions: actions::of(actions) };
+        let new = posting::New { content: content.0, thread: thread_id, id, actions: actions::to_new_actions(actions) };
         let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
         Ok(created("Message created successfully", posted))
     }
@@ -89,7 +89,7 @@ impl Api {
         body: Body<EditMessage>,
     ) -> Result<Success<Message>> {
         let EditMessage { content, message_id, thread_id, actions } = body.0;
-        let actions = actions.map(|list| actions::of(Some(list)));
+        let actions = actions.map(|list| actions::to_new_actions(Some(list)));
         let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id, actions };
         let edited = app.db.write_sized(body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited))
@@ -137,12 +137,12 @@ impl Api {
         /// first unread post, or for the newest if all are read.
         around: Query<Option<Around>>,
     ) -> Result<BareListed<MessageList>> {
-        let (size, at) = (listing::size(*limit, PAGE, LARGEST_PAGE), pages::at(*before, *after, *around)?);
+        let (size, at) = (listing::capped_size(*limit, PAGE, LARGEST_PAGE), pages::requested_place(*before, *after, *around)?);
         let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
         let known = match at.is_newest() {
-            true => app.db.check(|conn| {
+            true => app.db.read_internally(|conn| {
                 let page = app.newest.find(id, size, lists::last_seq(conn, caller, id)?);
-                page.map(|page| conn.show().map(|()| page)).transpose()
+                page.map(|page| conn.note_position().map(|()| page)).transpose()
             })?,
             false => None,
         };
@@ -161,7 +161,7 @@ impl Api {
                 (text, links)
             }
         };
-        Ok(BareListed::Ok(Written::again(text), links.header(&address)))
+        Ok(BareListed::Ok(Written::from_text(text), links.header(&address)))
     }
 
     /// Mark a channel as read

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{
     api::http::{
+        framework_traits::{described, inline},
         json::Answer,
         listing::{Address, BYTES, Bounds, Filled, fill_within},
         rows::Rows,
-        types::{described, inline},
     },
     db::View,
     domain::{
@@ -58,7 +58,7 @@ impl ParseFromParameter for Around {
 }
 
 /// The place that a request asks for. 400 for a page around a message that is also to be before or after one.
-pub fn at(before: Option<MessageId>, after: Option<MessageId>, around: Option<Around>) -> Result<At> {
+pub fn requested_place(before: Option<MessageId>, after: Option<MessageId>, around: Option<Around>) -> Result<At> {
     match around {
         Some(_) if before.is_some() || after.is_some() => {
             Err(Error::BadRequest(Code::ConflictingFields.says("around goes without before and after").at("around")))
@@ -90,11 +90,11 @@ impl Links {
 
 /// Reads a page of the list, always with the newest message first.
 pub fn read(conn: &View, list: &List, at: At, size: u32) -> Result<(Rows<Message>, Links)> {
-    read_within(conn, list, at, size, BYTES, identity)
+    read_bounded(conn, list, at, size, BYTES, identity)
 }
 
 /// Works like [`read`], within other bytes. `show` turns a message into what is answered.
-pub fn read_within<T: Answer>(
+pub fn read_bounded<T: Answer>(
     conn: &View,
     list: &List,
     at: At,
@@ -103,7 +103,7 @@ pub fn read_within<T: Answer>(
     show: impl Fn(Message) -> T,
 ) -> Result<(Rows<T>, Links)> {
     let part = |span, size, bytes| Part::read(conn, list, span, size, bytes, &show);
-    match list.place(conn, at)? {
+    match list.locate_page(conn, at)? {
         Place::One(span) => {
             let Part { rows, ids, is_more } = part(span, size, bytes)?;
             let parameter = if span.is_ascending { "after" } else { "before" };

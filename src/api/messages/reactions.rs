@@ -15,9 +15,9 @@ use crate::{
             auth::Bearer,
             body::Text,
             envelope::{Success, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            framework_traits::Null,
+            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
             rows::Rows,
-            types::Null,
         },
         tags::Tag,
     },
@@ -129,7 +129,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Message>>> {
-        let (channel, page) = (*channel_id, rows(*offset, *limit));
+        let (channel, page) = (*channel_id, unpaged(*offset, *limit));
         let read =
             app.db.read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
         Ok(listed("Pinned messages fetched successfully", read.await?, &address))

@@ -62,11 +62,11 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Message>>> {
         let query = search::Query::parse(&q)?;
-        let page = listing::page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let page = listing::requested_page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, organisation) = (caller.0, *org_id);
         let among = search::Among { channel: *channel_id, user: *user_id, before: *before, after: *after };
         let find = move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, among, &query, part), identity);
-        let found = app.read_within(caller, organisation, find).await?;
+        let found = app.read_in_organisation(caller, organisation, find).await?;
         Ok(listed("Messages found successfully", found, &address))
     }
 }

@@ -12,21 +12,21 @@ use serde::Serialize;
 
 use super::{
     pages::{self, Around},
-    thread::{OrganisationThread, Thread},
+    thread_object::{OrganisationThread, Thread},
 };
 use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, text},
+            body::{Body, Text, into_string},
             envelope::{Created, Success, created, ok},
+            framework_traits::Null,
             listing::{
                 self, Address, Bounds, Filled, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill,
-                fill_from_within, linked, listed, paged_by,
+                fill_in_two_steps_bounded, linked, listed, paged_with_link,
             },
             number::Number,
             rows::Rows,
-            types::Null,
         },
         tags::Tag,
     },
@@ -38,7 +38,7 @@ use crate::{
             lists::{List, Span},
             posting,
             record::Message,
-            thread_marks, threads,
+            thread_unreads, threads,
         },
         page::Page,
     },
@@ -89,16 +89,22 @@ impl Api {
         /// With `mine=true`, list only threads that were last active before this position, which the `Link` header gives.
         before: Query<Option<Position>>,
     ) -> Result<Listed<Rows<OrganisationThread>>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = messages.map_or(threads::REPLIES, |messages| messages.0.min(MOST_REPLIES));
         let (caller, id) = (caller.0, *org_id);
         if *mine == Some(true) {
             return own(&app, caller, id, before.map(|before| before.0.into()), page, replies, &address).await;
         }
         // A deep page is a slow read: it walks that far into the caller's channels.
-        let read = app.read_within(caller, id, move |conn| {
+        let read = app.read_in_organisation(caller, id, move |conn| {
             let find = |page| threads::list_all(conn, caller, id, page);
-            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, caller, part, replies), OrganisationThread::new)
+            fill_in_two_steps_bounded(
+                BOUNDS,
+                page,
+                find,
+                |part| threads::load_list(conn, caller, part, replies),
+                OrganisationThread::new,
+            )
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }
@@ -122,12 +128,12 @@ impl Api {
         /// Replies shown with each thread: up to 200; default 5.
         messages: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Thread>>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
-        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
+        let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let replies = listing::capped_size(*messages, threads::REPLIES, MOST_REPLIES);
         let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| threads::list(conn, caller.0, id, page);
-            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, caller.0, part, replies), Thread::from)
+            fill_in_two_steps_bounded(BOUNDS, page, find, |part| threads::load_list(conn, caller.0, part, replies), Thread::from)
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }
@@ -164,7 +170,7 @@ impl Api {
         /// Replies shown with the thread: up to 200; default 5.
         messages: Query<Option<Size>>,
     ) -> Result<Success<Thread>> {
-        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
+        let replies = listing::capped_size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *thread_id);
         let thread = app.db.read_list(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
         Ok(ok("Data retrieved successfully", thread.into()))
@@ -186,7 +192,7 @@ impl Api {
         body: Body<ThreadMark>,
     ) -> Result<Success<ThreadUnread>> {
         let (thread_id, goal) = (*thread_id, Goal::new(body.last_message_id, body.unread_from)?);
-        let left = app.db.write_in_steps(move |tx| thread_marks::mark(tx, caller.0, thread_id, goal)).await?;
+        let left = app.db.write_in_steps(move |tx| thread_unreads::mark(tx, caller.0, thread_id, goal)).await?;
         let (unread_count, mention_count, last_read_id) = (left.replies, left.mentions, left.last_read_id());
         Ok(ok("Thread marked as read successfully", ThreadUnread { thread_id, unread_count, mention_count, last_read_id }))
     }
@@ -222,15 +228,15 @@ impl Api {
         around: Query<Option<MessageId>>,
     ) -> Result<Paged<Rows<Message>, Pagination>> {
         let is_numbered = page.is_some() || offset.is_some();
-        let at = pages::at(*before, *after, around.map(Around::Message))?;
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let at = pages::requested_place(*before, *after, around.map(Around::Message))?;
+        let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let (list, total) = List::replies(conn, caller, channel, thread)?;
             let (rows, link) = match at.is_newest() && is_numbered {
                 true => {
                     let Filled { data, rest } = fill(page, |part| list.read(conn, Span::ALL, part), identity)?;
-                    (data, address.rest(rest))
+                    (data, address.next_link(rest))
                 }
                 false => {
                     let (rows, links) = pages::read(conn, &list, at, page.size)?;
@@ -240,7 +246,7 @@ impl Api {
             Ok((rows, link, total))
         });
         let (rows, link, total) = read.await?;
-        Ok(paged_by("Data retrieved successfully", rows, Pagination::new(page, total), link))
+        Ok(paged_with_link("Data retrieved successfully", rows, Pagination::new(page, total), link))
     }
 
     /// Change a thread
@@ -256,7 +262,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<EditThread>,
     ) -> Result<Success<Thread>> {
-        let edit = threads::Edit { content: text(body.0.content), status: text(body.0.status) };
+        let edit = threads::Edit { content: into_string(body.0.content), status: into_string(body.0.status) };
         let edited = app.db.write_sized(body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit)).await?;
         Ok(ok("Thread updated successfully", edited.into()))
     }
@@ -301,13 +307,13 @@ async fn own(
 ) -> Result<Listed<Rows<OrganisationThread>>> {
     let read = app.db.read_list(caller.user, move |conn| {
         let mut positions = Vec::new();
-        let find = |page| threads::own(conn, caller, organisation, before, page);
+        let find = |page| threads::list_own(conn, caller, organisation, before, page);
         let read = |part: Vec<(i64, threads::Root)>| {
             let (places, roots): (Vec<i64>, Vec<_>) = part.into_iter().unzip();
             positions.extend(places);
-            threads::read(conn, caller, roots, replies)
+            threads::load_list(conn, caller, roots, replies)
         };
-        let Filled { data, rest } = fill_from_within(BOUNDS, page, find, read, OrganisationThread::new)?;
+        let Filled { data, rest } = fill_in_two_steps_bounded(BOUNDS, page, find, read, OrganisationThread::new)?;
         let rest = rest.map(|_| positions[data.len() - 1]);
         Ok((data, rest))
     });

@@ -12,16 +12,16 @@ use crate::{
         accounts::LoggedIn,
         http::{
             auth::{MaybeBearer, Visitor},
-            body::{Body, Text, text},
-            browser::Browser,
+            body::{Body, Text, into_string},
             envelope::{Success, ok},
+            login_browser::Browser,
         },
         tags::Tag,
     },
     db::Tx,
     domain::{
         accounts::{New, Password, PersonName, UsernameIfAny, one_time_tokens::Token},
-        organisations::{invitations::acceptance, links},
+        organisations::{invitations::acceptance, link_purpose},
         rights,
     },
     error::{Code, Error, Result},
@@ -53,8 +53,8 @@ impl Api {
     ) -> Result<Success<LoggedIn>> {
         let Body(Acceptance { token, first_name, last_name, username, password, cookie }, bytes) = body;
         let by_cookie = browser.wants_cookie(cookie.or_else(|| browser.has_session().then_some(true)))?;
-        let [first_name, last_name] = [first_name, last_name].map(|name| text(name).unwrap_or_default());
-        let (token, username, chosen) = (token.0, text(username).unwrap_or_default(), text(password));
+        let [first_name, last_name] = [first_name, last_name].map(|name| into_string(name).unwrap_or_default());
+        let (token, username, chosen) = (token.0, into_string(username).unwrap_or_default(), into_string(password));
         if let Some(caller) = caller.0 {
             // Otherwise somebody would go away with a password that was never set.
             if chosen.is_some() || [&first_name, &last_name, &username].iter().any(|name| !name.is_empty()) {
@@ -64,25 +64,25 @@ impl Api {
             }
             let started = app.db.write_sized(bytes, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
             let started = browser.keep(&app, started, by_cookie).await;
-            return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
+            return Ok(ok("User invited successfully", LoggedIn::from(started).with_generated_password(String::new())));
         }
         // Hashing a password is costly, so check first that there is an invitation to accept.
         let open = app.db.read(|conn| {
             let open = acceptance::open(conn, &token)?;
-            acceptance::require_new(conn, &open).map(|()| open)
+            acceptance::require_new_account_allowed(conn, &open).map(|()| open)
         })?;
         let new = New::check(&open.email, Some(&username), &first_name, &last_name).map_err(Error::Invalid)?;
         if let Some(chosen) = &chosen {
             new.check_password(chosen).map_err(Error::Invalid)?;
         }
         if !open.is_mailed {
-            app.limits.link(visitor.address)?; // the new account is mailed a link that verifies its address
+            app.limits.mailed_link(visitor.address)?; // the new account is mailed a link that verifies its address
         }
         let shown = if chosen.is_some() { String::new() } else { secret::random_token() };
-        let hash = app.hash(visitor.address, chosen.unwrap_or_else(|| shown.clone())).await?;
-        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &new, &hash, &visitor.device);
+        let hash_password = app.hash_password(visitor.address, chosen.unwrap_or_else(|| shown.clone())).await?;
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &new, &hash_password, &visitor.device);
         let started = browser.keep(&app, app.db.write_sized(bytes, accept).await?, by_cookie).await;
-        Ok(ok("User invited successfully", LoggedIn::from(started).with_password(shown)))
+        Ok(ok("User invited successfully", LoggedIn::from(started).with_generated_password(shown)))
     }
 
     /// Show what an invitation is to
@@ -104,7 +104,7 @@ impl Api {
         invitation_token: Query<Option<String>>,
     ) -> Result<Success<InvitationPreview>> {
         let token = invitation_token.0.unwrap_or_default();
-        let preview = app.db.read(|conn| links::preview(conn, *org_id, &token))?;
+        let preview = app.db.read(|conn| link_purpose::preview(conn, *org_id, &token))?;
         Ok(ok("Organisation info retrieved successfully", preview.into()))
     }
 }
@@ -153,7 +153,7 @@ impl From<acceptance::Preview> for InvitationPreview {
             is_new_user: preview.is_new_user,
             user_email: preview.email,
             inviter_name: preview.inviter,
-            role_name: rights::title(&preview.role).into(),
+            role_name: rights::role_title(&preview.role).into(),
             role: preview.role,
             domain: preview.domain,
             expires_at: preview.expires_at,

@@ -11,18 +11,18 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, RoleName, Text, text},
+            body::{Body, RoleName, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            framework_traits::Nullable,
+            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
             rows::Rows,
-            types::Nullable,
         },
         tags::Tag,
     },
     domain::{
         accounts::UsernameIfAny,
         organisations::{
-            bot_address,
+            bot_callbacks,
             bots::{self, Change, Description, Name, New},
         },
         text::WebAddress,
@@ -51,8 +51,9 @@ impl Api {
         body: Body<NewBot>,
     ) -> Result<Created<MadeBot>> {
         let Body(NewBot { name, username, description, avatar_url, url, role }, bytes) = body;
-        let [username, role] = [text(username), role.map(|role| role.0)];
-        let [description, avatar_url, url] = [text(description), text(avatar_url), text(url)].map(Option::unwrap_or_default);
+        let [username, role] = [into_string(username), role.map(|role| role.0)];
+        let [description, avatar_url, url] =
+            [into_string(description), into_string(avatar_url), into_string(url)].map(Option::unwrap_or_default);
         let new = New { name: name.0, username, description, avatar_url, url, role };
         let (bot, secret) = app.db.write_sized(bytes, move |tx| bots::make(tx, caller.0, *org_id, &new)).await?;
         Ok(created("Bot created successfully", MadeBot { secret: Nullable(secret), bot: bot.into() }))
@@ -73,7 +74,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Bot>>> {
-        let page = rows(*offset, *limit);
+        let page = unpaged(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| bots::list(conn, caller.0, *org_id, part), Bot::from))?;
         Ok(listed("Bots retrieved successfully", found, &address))
     }
@@ -92,11 +93,11 @@ impl Api {
     ) -> Result<Success<MadeBot>> {
         let Body(EditBot { name, username, description, avatar_url, url, new_secret }, bytes) = body;
         let change = Change {
-            name: text(name),
-            username: text(username).filter(|name| !name.is_empty()),
-            description: text(description),
-            avatar_url: text(avatar_url),
-            url: text(url),
+            name: into_string(name),
+            username: into_string(username).filter(|name| !name.is_empty()),
+            description: into_string(description),
+            avatar_url: into_string(avatar_url),
+            url: into_string(url),
             is_new_secret: new_secret.unwrap_or(false),
         };
         let (bot, secret) = app.db.write_sized(bytes, move |tx| bots::update(tx, caller.0, *org_id, *bot_id, change)).await?;
@@ -124,7 +125,7 @@ struct NewBot {
     /// The address of its picture.
     avatar_url: Option<Text<WebAddress>>,
     /// The address to which clicks on the actions of its messages are sent.
-    url: Option<Text<bot_address::Address>>,
+    url: Option<Text<bot_callbacks::Address>>,
     /// Its role: the integer, the UUID, the name or the key; `member` if omitted.
     role: Option<RoleName>,
 }
@@ -139,7 +140,7 @@ struct EditBot {
     avatar_url: Option<Text<WebAddress>>,
     /// The address to which clicks on the actions of its messages are sent; an empty one for nowhere. The caller answers for it: it
     /// works while they may manage bots.
-    url: Option<Text<bot_address::Address>>,
+    url: Option<Text<bot_callbacks::Address>>,
     /// Whether it gets a new secret, which the answer shows. The former one signs no more.
     new_secret: Option<bool>,
 }

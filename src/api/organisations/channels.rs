@@ -9,14 +9,16 @@ use poem_openapi::{
 use crate::{
     api::{
         channels::{
-            archive_message,
-            channel::{self, ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
+            archive_answer,
+            channel_objects::{self, ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
         },
         http::{
             auth::Bearer,
-            body::{Body, Text, text},
+            body::{Body, Text, into_string},
             envelope::{Success, ok},
-            listing::{Address, BareListed, Listed, Offset, Size, bare, fill_from, fill_from_within, listed, rows},
+            listing::{
+                Address, BareListed, Listed, Offset, Size, bare, fill_in_two_steps, fill_in_two_steps_bounded, listed, unpaged,
+            },
             number::Number,
             rows::Rows,
         },
@@ -54,11 +56,18 @@ impl Api {
         /// `0` leaves `users` empty, the ids of a channel's members; default 1.
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<OrganisationChannels>> {
-        let (site, id, page, users) = (app.site.clone(), *org_id, rows(*offset, *limit), channel::users(*users));
+        let (site, id, page, users) =
+            (app.site.clone(), *org_id, unpaged(*offset, *limit), channel_objects::users_to_list(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::live(conn, caller.0, id, page);
-            let row = |found| OrganisationChannels::row(Channel::new(&site, found));
-            fill_from_within(OrganisationChannels::BOUNDS, page, find, |part| channel_summaries::read(conn, part, users), row)
+            let row = |found| OrganisationChannels::trim_row(Channel::new(&site, found));
+            fill_in_two_steps_bounded(
+                OrganisationChannels::BOUNDS,
+                page,
+                find,
+                |part| channel_summaries::read(conn, part, users),
+                row,
+            )
         });
         Ok(bare(read.await?.map(OrganisationChannels::new), &address))
     }
@@ -86,10 +95,10 @@ impl Api {
         /// The number of posts in each `preview_thread`; default 0.
         preview: Query<Option<Number<0, 3>>>,
     ) -> Result<Listed<Rows<OwnChannel>>> {
-        let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
+        let (id, page, preview) = (*org_id, unpaged(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::joined(conn, caller.0, id, page);
-            fill_from(page, find, |part| channel_summaries::with_latest(conn, part, preview), OwnChannel::new)
+            fill_in_two_steps(page, find, |part| channel_summaries::with_latest(conn, part, preview), OwnChannel::new)
         });
         Ok(listed("User channels fetched successfully", read.await?, &address))
     }
@@ -117,9 +126,9 @@ impl Api {
         /// A part of the name or of the topic, without regard to case.
         q: Query<Option<Text<channels::lists::Sought>>>,
     ) -> Result<Listed<Rows<OpenChannel>>> {
-        let (id, page, q) = (*org_id, rows(*offset, *limit), text(q.0).unwrap_or_default());
+        let (id, page, q) = (*org_id, unpaged(*offset, *limit), into_string(q.0).unwrap_or_default());
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill_from(page, |page| channels::lists::not_joined(conn, caller.0, id, &q, page), Ok, OpenChannel::from)
+            fill_in_two_steps(page, |page| channels::lists::not_joined(conn, caller.0, id, &q, page), Ok, OpenChannel::from)
         });
         Ok(listed("Channels user does not belong fetched successfully", read.await?, &address))
     }
@@ -146,10 +155,10 @@ impl Api {
         /// `0` leaves `users` empty, the ids of a channel's members; default 1.
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<Listed<Rows<ArchivedChannel>>> {
-        let (id, page, users) = (*org_id, rows(*offset, *limit), channel::users(*users));
+        let (id, page, users) = (*org_id, unpaged(*offset, *limit), channel_objects::users_to_list(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::archived(conn, caller.0, id, page);
-            fill_from(page, find, |part| channels::lists::describe_all(conn, part, users), ArchivedChannel::from)
+            fill_in_two_steps(page, find, |part| channels::lists::describe_all(conn, part, users), ArchivedChannel::from)
         });
         Ok(listed("Archived channels retrieved successfully", read.await?, &address))
     }
@@ -173,11 +182,11 @@ impl Api {
         let ArchiveChannel { channel_id, archived } = body.0;
         let organisation = *org_id;
         let channel = app.db.write(move |tx| {
-            let channel = channels::archive_in(tx, caller.0, organisation, channel_id, archived)?;
+            let channel = channels::archive_in_organisation(tx, caller.0, organisation, channel_id, archived)?;
             channel_summaries::of(tx, channel)
         });
         let channel = channel.await?;
-        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
+        Ok(ok(archive_answer(archived), Channel::new(&app.site, channel)))
     }
 }
 

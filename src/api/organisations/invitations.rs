@@ -11,7 +11,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, List, RoleName, Text, texts},
+            body::{Body, List, RoleName, Text, into_strings},
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Offset, PageNumber, Paged, Size, fill, paged},
             rows::Rows,
@@ -53,7 +53,7 @@ impl Api {
     #[oai(path = "/invite", method = "post", operation_id = "createInvitations", tag = "Tag::Invitations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<InvitationList>> {
         let NewInvitations { org_id, emails, role } = body.0;
-        let emails = texts(emails);
+        let emails = into_strings(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
         let (invitations, declined) =
             app.db.write_sized(body.1, move |tx| invitations::send::create(tx, caller.0, org_id, &emails, &role)).await?;
@@ -84,7 +84,7 @@ impl Api {
         /// Another name for `page_size`.
         limit: Query<Option<Size>>,
     ) -> Result<Paged<SentInvitations, Pagination>> {
-        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
+        let page = listing::requested_page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let (caller, id) = (caller.0, *org_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let totalnoguests = members::count_guests(conn, caller, id)?;
@@ -119,7 +119,7 @@ impl Api {
     /// addresses has no pending invitation, nothing is sent.
     #[oai(path = "/invite/resend", method = "post", operation_id = "resendInvitations", tag = "Tag::Invitations")]
     async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
-        let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
+        let (org_id, emails) = (body.0.org_id, into_strings(body.0.emails));
         app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, caller.0, org_id, &emails)).await?;
         Ok(ok("success", "Invitations sent successfully".to_owned()))
     }
@@ -233,7 +233,7 @@ impl SentInvitation {
             status: invitation.status(now).into(),
             email: invitation.email,
             token: token.unwrap_or_default(),
-            role_name: rights::title(&role).into(),
+            role_name: rights::role_title(&role).into(),
             role,
             organisation_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
@@ -286,7 +286,7 @@ struct RoleOption {
 
 impl From<roles::Role> for RoleOption {
     fn from(role: roles::Role) -> Self {
-        RoleOption { id: role.id, name: rights::title(&role.name).into(), key: role.name }
+        RoleOption { id: role.id, name: rights::role_title(&role.name).into(), key: role.name }
     }
 }
 

@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use crate::{
     api::{
-        accounts::{LoggedIn, links::Status},
+        accounts::{LoggedIn, link_purpose::Status},
         http::{
             auth::{Bearer, MaybeBearer, Visitor},
-            body::{Body, RoleName, Text, text},
-            browser::Browser,
+            body::{Body, RoleName, Text, into_string},
             envelope::{Created, Success, created, ok},
+            framework_traits::Null,
+            login_browser::Browser,
             number::Number,
-            types::Null,
         },
         tags::Tag,
     },
@@ -53,7 +53,7 @@ impl Api {
             role: role.map(|role| role.0),
             days: expires_in_days.map_or(join_links::DAYS, |days| days.0),
             uses: uses.map_or(join_links::USES, |uses| uses.0),
-            domain: text(domain).unwrap_or_default(),
+            domain: into_string(domain).unwrap_or_default(),
         };
         let (made, token) = app.db.write_sized(body.1, move |tx| join_links::create(tx, caller.0, *org_id, &new)).await?;
         let link = join_links::address(&app.site, made.organisation, &token);
@@ -115,19 +115,19 @@ impl Api {
             return Ok(ok(MESSAGE, started.into()));
         }
         // Hashing a password is costly, so check first that there is a link.
-        app.db.check(|conn| join_links::require_unverified(conn, &join_links::open(conn, &token)?))?;
-        let [email, password] = [text(email).unwrap_or_default(), text(password).unwrap_or_default()];
+        app.db.read_internally(|conn| join_links::require_open_to_unverified(conn, &join_links::open(conn, &token)?))?;
+        let [email, password] = [into_string(email).unwrap_or_default(), into_string(password).unwrap_or_default()];
         if let Some((missing, _)) = [("email", &email), ("password", &password)].into_iter().find(|(_, given)| given.is_empty()) {
             let words = "email and password are required to make an account: otherwise log in first";
             return Err(Error::BadRequest(Code::Required.says(words).at(missing)));
         }
         let [username, first_name, last_name] =
-            [text(username), text(first_name), text(last_name)].map(Option::unwrap_or_default);
+            [into_string(username), into_string(first_name), into_string(last_name)].map(Option::unwrap_or_default);
         let new = New::check(&email, Some(&username), &first_name, &last_name).map_err(Error::Invalid)?;
         new.check_password(&password).map_err(Error::Invalid)?;
-        app.limits.link(visitor.address)?;
-        let hash = app.hash(visitor.address, password).await?;
-        let join = move |tx: &mut Tx| join_links::join_as_new(tx, &token, &new, &hash, &visitor.device);
+        app.limits.mailed_link(visitor.address)?;
+        let hash_password = app.hash_password(visitor.address, password).await?;
+        let join = move |tx: &mut Tx| join_links::join_as_new(tx, &token, &new, &hash_password, &visitor.device);
         let started = browser.keep(&app, app.db.write_sized(bytes, join).await?, by_cookie).await;
         Ok(ok(MESSAGE, started.into()))
     }
@@ -196,7 +196,7 @@ impl From<join_links::JoinLink> for JoinLink {
         JoinLink {
             id: link.id,
             org_id: link.organisation,
-            role_name: rights::title(&link.role).into(),
+            role_name: rights::role_title(&link.role).into(),
             role: link.role,
             domain: link.domain,
             uses: link.uses,

@@ -11,12 +11,12 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, RoleName, Text, text},
+            body::{Body, RoleName, Text, into_string},
             envelope::{Done, Success, done, ok},
+            framework_traits::Nullable,
             listing::{self, Address, Offset, PageNumber, Paged, Pagination, Size, fill, paged},
             number::Number,
             rows::Rows,
-            types::Nullable,
         },
         tags::Tag,
     },
@@ -88,19 +88,19 @@ impl Api {
         /// The members' role: its integer, its UUID, its name or its key.
         role: Query<Option<Text<roles::Named>>>,
     ) -> Result<Paged<Rows<Member>, Pagination>> {
-        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
+        let page = listing::requested_page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let (caller, id) = (caller.0, *org_id);
         if let Some(ids) = ids.0 {
-            let ids = member_search::ids(&ids)?;
+            let ids = member_search::parse_user_ids(&ids)?;
             let page = Page { offset: 0, size: ids.len() as u32 };
             let read = app.db.read_list(caller.user, move |conn| {
-                fill(page, |part| members::named(conn, caller, id, part.of(&ids)), Member::from)
+                fill(page, |part| members::find_by_ids(conn, caller, id, part.cut_from(&ids)), Member::from)
             });
             let found = read.await?;
             let total = found.data.len() as u32;
             return Ok(paged("Users retrieved successfully", found, Pagination::new(page, total), &address));
         }
-        let search = Search::parse(&search.0.unwrap_or_default(), &q.0.unwrap_or_default(), text(role.0), *channel_id)?;
+        let search = Search::parse(&search.0.unwrap_or_default(), &q.0.unwrap_or_default(), into_string(role.0), *channel_id)?;
         let (found, total) = match search {
             None => {
                 let read = app.db.read_list(caller.user, move |conn| {
@@ -110,9 +110,9 @@ impl Api {
                 read.await?
             }
             Some(search) => {
-                let read = app.read_within(caller, id, move |conn| {
+                let read = app.read_in_organisation(caller, id, move |conn| {
                     let all = member_search::find(conn, caller, id, &search)?;
-                    Ok((fill(page, |part| members::read(conn, id, part.of(&all)), Member::from)?, all.len() as u32))
+                    Ok((fill(page, |part| members::read(conn, id, part.cut_from(&all)), Member::from)?, all.len() as u32))
                 });
                 read.await?
             }
@@ -141,7 +141,7 @@ impl Api {
         body: Body<EditMember>,
     ) -> Result<Success<Membership>> {
         let EditMember { role_id, status } = body.0;
-        let edit = memberships::Edit { role: role_id.map(|role| role.0), status: text(status) };
+        let edit = memberships::Edit { role: role_id.map(|role| role.0), status: into_string(status) };
         let edited = app.db.write_sized(body.1, move |tx| memberships::update(tx, caller.0, *org_id, *user_id, edit)).await?;
         Ok(ok("success", edited.into()))
     }
@@ -200,8 +200,9 @@ impl Api {
     ) -> Result<Success<Metrics>> {
         let (here, id, days) = (app.clone(), *org_id, days.map_or(DAYS, |days| days.0));
         // A slow read: it looks at every member.
-        let read =
-            app.read_within(caller.0, id, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
+        let read = app.read_in_organisation(caller.0, id, move |conn| {
+            members::count_active(conn, caller.0, id, days, |user| here.is_here(user))
+        });
         let members::Metrics { active, total } = read.await?;
         let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
         Ok(ok("Metrics fetched successfully", metrics))

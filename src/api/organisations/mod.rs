@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, Text, text},
+        body::{Body, Text, into_string},
         envelope::{Created, NoContent, Success, created, ok},
     },
     tags::Tag,
@@ -149,12 +149,12 @@ impl Details {
     fn named(self, name: Option<String>) -> organisations::Edit {
         organisations::Edit {
             name,
-            description: text(self.description),
-            email: text(self.email),
-            industry: text(self.kind),
-            location: text(self.location),
-            country: text(self.country),
-            logo_url: text(self.logo_url),
+            description: into_string(self.description),
+            email: into_string(self.email),
+            industry: into_string(self.kind),
+            location: into_string(self.location),
+            country: into_string(self.country),
+            logo_url: into_string(self.logo_url),
         }
     }
 }
@@ -167,7 +167,7 @@ impl From<NewOrganisation> for organisations::Edit {
 
 impl From<EditOrganisation> for organisations::Edit {
     fn from(edit: EditOrganisation) -> Self {
-        edit.details.named(text(edit.name))
+        edit.details.named(into_string(edit.name))
     }
 }
 

@@ -11,9 +11,9 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, text},
+            body::{Body, Text, into_string},
             envelope::{Created, Success, created, ok},
-            types::{Null, Nullable},
+            framework_traits::{Null, Nullable},
         },
         tags::Tag,
     },
@@ -51,7 +51,7 @@ impl Api {
     ) -> Result<Created<Role>> {
         let NewRole { name, description, rights } = body.0;
         let permissions = rights.list()?;
-        let new = roles::Edit { name: Some(name.0), description: text(description), permissions };
+        let new = roles::Edit { name: Some(name.0), description: into_string(description), permissions };
         let made = app.db.write_sized(body.1, move |tx| roles::create(tx, caller.0, *org_id, &new)).await?;
         Ok(created("Role created successfully", made.into()))
     }
@@ -86,7 +86,7 @@ impl Api {
     ) -> Result<Success<Role>> {
         let EditRole { name, description, rights } = body.0;
         let permissions = rights.list()?;
-        let edit = roles::Edit { name: text(name), description: text(description), permissions };
+        let edit = roles::Edit { name: into_string(name), description: into_string(description), permissions };
         let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;
         Ok(ok("Role updated successfully", edited.into()))
     }
@@ -219,7 +219,7 @@ impl From<roles::Role> for Role {
             id: role.id,
             uuid: role.uuid,
             organisation_id: Nullable(role.organisation),
-            name: rights::title(&role.name).into(),
+            name: rights::role_title(&role.name).into(),
             key: role.name,
             description: role.description,
             permission_list: role.rights.list(),

@@ -73,7 +73,7 @@ impl Api {
         /// Up to 100; default 100.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Blog>>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
+        let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let (search, category) = (search.0.unwrap_or_default(), *category);
         blogs::Search::check(&search, "search").map_err(Error::BadRequest)?;
         let found = if search.is_empty() {

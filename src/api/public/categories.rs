@@ -13,12 +13,12 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
             envelope::{Created, NoContent, Success, created, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
             rows::Rows,
         },
         tags::Tag,
     },
-    domain::public::categories,
+    domain::public::blog_categories,
     error::Result,
     id::CategoryId,
     state::App,
@@ -34,7 +34,7 @@ impl Api {
     /// For administrators of the server.
     #[oai(path = "/blog_categories", method = "post", operation_id = "createBlogCategory", tag = "Tag::Blogs")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewCategory>) -> Result<Created<Category>> {
-        let made = app.db.write_sized(body.1, move |tx| categories::create(tx, caller.0, &body.name)).await?;
+        let made = app.db.write_sized(body.1, move |tx| blog_categories::create(tx, caller.0, &body.name)).await?;
         Ok(created("Blog category created successfully.", Category::from(made)))
     }
 
@@ -52,15 +52,15 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Category>>> {
-        let page = rows(*offset, *limit);
-        let found = app.db.read(|conn| fill(page, |part| categories::list(conn, part), Category::from))?;
+        let page = unpaged(*offset, *limit);
+        let found = app.db.read(|conn| fill(page, |part| blog_categories::list(conn, part), Category::from))?;
         Ok(listed("Blog categories retrieved successfully.", found, &address))
     }
 
     /// Read a blog category
     #[oai(path = "/blog_categories/:category_id", method = "get", operation_id = "getBlogCategory", tag = "Tag::Blogs")]
     async fn get(&self, _visitor: Visitor, app: Data<&App>, category_id: Path<CategoryId>) -> Result<Success<Category>> {
-        let found = app.db.read(|conn| categories::get(conn, *category_id))?;
+        let found = app.db.read(|conn| blog_categories::get(conn, *category_id))?;
         Ok(ok("Blog category retrieved successfully.", Category::from(found)))
     }
 
@@ -69,7 +69,7 @@ impl Api {
     /// The category must have no blog posts. For administrators of the server.
     #[oai(path = "/blog_categories/:category_id", method = "delete", operation_id = "deleteBlogCategory", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, category_id: Path<CategoryId>) -> Result<NoContent> {
-        app.db.write(move |tx| categories::delete(tx, caller.0, *category_id)).await?;
+        app.db.write(move |tx| blog_categories::delete(tx, caller.0, *category_id)).await?;
         Ok(NoContent::NoContent)
     }
 }
@@ -77,7 +77,7 @@ impl Api {
 #[derive(Object)]
 struct NewCategory {
     /// Unique among categories.
-    name: Text<categories::Name>,
+    name: Text<blog_categories::Name>,
 }
 
 #[derive(Object, Serialize)]
@@ -88,9 +88,9 @@ struct Category {
     updated_at: Time,
 }
 
-impl From<categories::Category> for Category {
-    fn from(category: categories::Category) -> Self {
-        let categories::Category { id, name, created_at, updated_at } = category;
+impl From<blog_categories::Category> for Category {
+    fn from(category: blog_categories::Category) -> Self {
+        let blog_categories::Category { id, name, created_at, updated_at } = category;
         Category { id, name, created_at, updated_at }
     }
 }

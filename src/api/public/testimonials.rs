@@ -9,7 +9,7 @@ use crate::{
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
-            envelope::{UncodedCreated, uncoded},
+            envelope::{UncodedCreated, ok_without_code},
             listing::{self, Address, Filled, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
             rows::Rows,
         },
@@ -37,7 +37,7 @@ impl Api {
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewTestimonial>) -> Result<UncodedCreated<Testimonial>> {
         let Body(NewTestimonial { company_name, content }, bytes) = body;
         let made = app.db.write_sized(bytes, move |tx| testimonials::create(tx, caller.0, &company_name, &content)).await?;
-        Ok(UncodedCreated::Created(uncoded("Testimonial created successfully", Testimonial::from(made))))
+        Ok(UncodedCreated::Created(ok_without_code("Testimonial created successfully", Testimonial::from(made))))
     }
 
     /// List testimonials
@@ -58,9 +58,9 @@ impl Api {
         /// Another name for `limit`.
         page_limit: Query<Option<Size>>,
     ) -> Result<UncodedListed<Rows<Testimonial>>> {
-        let page = listing::page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE).shallow()?;
+        let page = listing::requested_page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE).shallow()?;
         let Filled { data, rest } = app.db.read(|conn| fill(page, |part| testimonials::list(conn, part), Testimonial::from))?;
-        Ok(UncodedListed::Ok(uncoded("Testimonials retrieved successfully.", data), address.rest(rest)))
+        Ok(UncodedListed::Ok(ok_without_code("Testimonials retrieved successfully.", data), address.next_link(rest)))
     }
 }
 

@@ -4,7 +4,7 @@ use poem_openapi::Object;
 use serde::Serialize;
 
 use crate::{
-    api::http::types::Nullable,
+    api::http::framework_traits::Nullable,
     domain::webhooks::history,
     id::{AttemptId, CallbackId, WebhookId},
     time::Time,

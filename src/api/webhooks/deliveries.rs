@@ -18,7 +18,7 @@ use crate::{
     domain::webhooks::{self, delivery::replay},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
-    state::{App, delivery::sending},
+    state::{App, delivery::sender},
     time::Time,
 };
 
@@ -65,8 +65,8 @@ impl Api {
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
         let test = app.db.read(|conn| replay::test(conn, caller.0, *channel_id, *webhook_id))?;
-        let outcome = sending::send_test(&app, &test).await?;
-        let record = app.db.write(move |tx| replay::tested(tx, &test.event, &outcome)).await?;
+        let outcome = sender::send_test(&app, &test).await?;
+        let record = app.db.write(move |tx| replay::record_test(tx, &test.event, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))
     }
 

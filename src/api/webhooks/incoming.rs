@@ -31,8 +31,8 @@ use crate::{
         },
     },
     error::{Code, Error, Result},
-    formats::{Dialect, Post, Program, Sender},
-    secret::sender::Proof,
+    formats::{Dialect, Post, Program, SendingProgram},
+    secret::sender_proof::Proof,
 };
 
 #[derive(Object)]
@@ -61,9 +61,9 @@ impl From<Feed> for feeds::Feed {
             event_name: feed.event_name.unwrap_or_default().0,
             action_type: feed.action_type.unwrap_or_default().0,
             avatar_url: feed.avatar_url.unwrap_or_default().0,
-            status: body::text(feed.status),
+            status: body::into_string(feed.status),
             quotes_strangers: false,
-            actions: actions::of(feed.actions),
+            actions: actions::to_new_actions(feed.actions),
         }
     }
 }
@@ -118,8 +118,8 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Fe
     };
     let body = json::parse(&text)?;
     let dialect = req.data().copied().unwrap_or(Dialect::Mrkdwn);
-    let Some(sender) = Sender::recognise(|name| req.header(name), &body, dialect) else {
-        let own: Feed = body::shaped(body, &text).map_err(|faulty| Error::BadRequest(faulty.0))?;
+    let Some(sender) = SendingProgram::recognise(|name| req.header(name), &body, dialect) else {
+        let own: Feed = body::parse_fields(body, &text).map_err(|faulty| Error::BadRequest(faulty.0))?;
         return Ok((OWN.into(), ProgramAnswer::Envelope, Some(own.into())));
     };
     let answer: Answer = match sender.program {
@@ -134,7 +134,7 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Fe
         return Err(Error::BadRequest(Code::Empty.says(format!("{expected} must have a text"))));
     }
     let feed = post.map(|post| feeds::Feed { quotes_strangers: sender.quotes_strangers(), ..post.into() });
-    Ok((sender.title(), answer, feed))
+    Ok((sender.title_in_history(), answer, feed))
 }
 
 /// Whether a program of Discord's wants to know the message that it makes.

@@ -2,8 +2,8 @@
 
 mod attempt;
 pub mod deliveries;
-pub mod feeds;
 pub mod incoming;
+pub mod incoming_posts;
 
 use poem::web::Data;
 use poem_openapi::{
@@ -16,11 +16,11 @@ use self::attempt::Attempt;
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, List, Text, text, texts},
+        body::{Body, List, Text, into_string, into_strings},
         envelope::{Created, NoContent, Success, created, ok},
+        framework_traits::Nullable,
         listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, fill, listed},
         rows::Rows,
-        types::Nullable,
     },
     tags::Tag,
 };
@@ -79,8 +79,8 @@ impl Api {
             event_name,
             url,
             sender_secret,
-            events: events.map(texts),
-            trigger_words: trigger_words.map(texts).unwrap_or_default(),
+            events: events.map(into_strings),
+            trigger_words: trigger_words.map(into_strings).unwrap_or_default(),
         };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
@@ -105,7 +105,7 @@ impl Api {
         /// Up to 100; default 10.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<WebhookList>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
+        let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let one = |webhook| Webhook::new(&app.site, webhook);
         let read = app.db.read(|conn| fill(page, |part| record::list(conn, caller.0, *channel_id, part), one));
         Ok(listed("Webhooks fetched successfully", read?.map(|webhooks| WebhookList { webhooks }), &address))
@@ -135,7 +135,7 @@ impl Api {
         /// Up to 100; default 10.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<History>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (channel, webhook) = (*channel_id, *webhook_id);
         let read = app.db.read(|conn| fill(page, |part| history::list(conn, caller.0, channel, webhook, part), Attempt::from));
         Ok(listed("Webhook history fetched successfully", read?.map(|webhooks_history| History { webhooks_history }), &address))
@@ -157,12 +157,12 @@ impl Api {
     ) -> Result<Success<Webhook>> {
         let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words }, bytes) = body;
         let edit = webhooks::Edit {
-            name: text(webhook_name),
-            event_name: text(event_name),
-            url: text(webhook_url),
-            sender_secret: text(sender_secret),
-            events: events.map(texts),
-            trigger_words: trigger_words.map(texts),
+            name: into_string(webhook_name),
+            event_name: into_string(event_name),
+            url: into_string(webhook_url),
+            sender_secret: into_string(sender_secret),
+            events: events.map(into_strings),
+            trigger_words: trigger_words.map(into_strings),
         };
         let (channel, id) = (*channel_id, *webhook_id);
         let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
@@ -332,7 +332,7 @@ struct Webhook {
 
 impl Webhook {
     fn new(site: &Site, webhook: record::Webhook) -> Self {
-        let feed_url = site.feed_url(webhook.id, webhook.generation, &webhook.slug_hash);
+        let feed_url = site.webhook_feed_url(webhook.id, webhook.generation, &webhook.slug_hash);
         Webhook {
             id: webhook.id,
             channel_id: webhook.channel,
@@ -341,7 +341,7 @@ impl Webhook {
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
             webhook_url: webhook.url,
-            events: webhook.events.names().into_iter().map(str::to_owned).collect(),
+            events: webhook.events.kind_names().into_iter().map(str::to_owned).collect(),
             trigger_words: webhook.trigger_words.words().to_vec(),
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,

@@ -86,7 +86,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
             data.display()
         )));
     }
-    db::require_known(data)?;
+    db::require_known_definitions(data)?;
     if have == 0 || have == newest || is_left_out {
         return Ok(None);
     }
@@ -155,7 +155,7 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
 
 /// Writes a backup of a data folder to `to`. The database is first copied to a nameless file in the folder `beside`.
 pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
-    db::require(data)?;
+    db::require_database(data)?;
     db::existing_key(data)?; // fails before the work
     // For a copy of the database and an archive of it, which is at most as large.
     let needed = 2 * fs::metadata(data.join(db::FILE)).map_or(0, |file| file.len());

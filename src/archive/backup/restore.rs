@@ -84,7 +84,7 @@ struct Staging<'a> {
 impl Destination for Staging<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
         manifest.require(Scope::Backup)?;
-        db::require_space(self.folder, manifest.bytes(), 0, "the unpacked backup")
+        db::require_space(self.folder, manifest.total_bytes(), 0, "the unpacked backup")
     }
 
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>> {

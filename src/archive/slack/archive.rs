@@ -16,7 +16,7 @@ use zip::{read::Config, unstable::read::ZipIterable};
 use super::entry::Entry;
 use crate::{
     error::{Error, Result},
-    formats::lists,
+    formats::bounded_lists,
 };
 
 /// Entries of a zip, each of which takes 32 bytes in memory: 500 channels with messages on each day of five years.
@@ -96,7 +96,7 @@ impl Archive {
     }
 
     /// Reads an entry that is a list, and hands each value to `take`. Returns false if there is no such entry.
-    pub fn each<T: DeserializeOwned>(&mut self, list: &str, take: &mut dyn FnMut(T) -> Result<()>) -> Result<bool> {
+    pub fn each_in_list<T: DeserializeOwned>(&mut self, list: &str, take: &mut dyn FnMut(T) -> Result<()>) -> Result<bool> {
         let Some(entry) = self.lists.get(list).copied() else { return Ok(false) };
         self.values(list, entry, &mut |value| {
             let value = serde_json::from_str(value.get());
@@ -137,7 +137,7 @@ impl Archive {
         let entry = Metered { from: Metered { from: entry, left: whole.clone() }, left: value.clone() };
         let mut reader = serde_json::Deserializer::from_reader(BufReader::new(entry));
         let (mut failed, mut values) = (None, 0);
-        let read = lists::each(&mut reader, usize::MAX, |read: Box<RawValue>| {
+        let read = bounded_lists::each(&mut reader, usize::MAX, |read: Box<RawValue>| {
             allow();
             values += 1;
             let taken = match read.get().len() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{
     format::{self, seconds},
     ids,
-    people::{People, line},
+    people::{People, cut_to_one_line},
 };
 use crate::{
     domain::{
@@ -63,20 +63,20 @@ impl ImportedChannel {
         people: &mut People,
     ) -> Result<ImportedChannel> {
         let created_at = seconds(from.created);
-        let members: Vec<u32> = people.members(&from.members).collect::<BTreeSet<_>>().into_iter().collect();
-        let name = line(&from.name, Name::RULE.max);
+        let members: Vec<u32> = people.members_among(&from.members).collect::<BTreeSet<_>>().into_iter().collect();
+        let name = cut_to_one_line(&from.name, Name::RULE.max);
         let name = match kind {
             ChannelKind::Direct => {
                 let names: BTreeSet<_> = members.iter().map(|member| people.at(*member).name.as_str()).take(NAMED).collect();
-                line(&names.into_iter().collect::<Vec<_>>().join(", "), Description::RULE.max)
+                cut_to_one_line(&names.into_iter().collect::<Vec<_>>().join(", "), Description::RULE.max)
             }
-            _ if name.is_empty() => line(&from.id, Name::RULE.max),
+            _ if name.is_empty() => cut_to_one_line(&from.id, Name::RULE.max),
             _ => name,
         };
         // The name and the identifier are the names of folders, too.
         let names = 2 * (from.name.len() + from.id.len()) + name.len();
         let pins = from.pins.iter().map(|pin| PIN + pin.id.len()).sum::<usize>();
-        people.held.take(ROOM + names + pins + members.len() * size_of::<u32>())?;
+        people.held.reserve(ROOM + names + pins + members.len() * size_of::<u32>())?;
         let pins = from.pins.iter().map(|pin| (pin.id.clone(), seconds(pin.created))).collect();
         let id = ChannelId(ids::of(organisation, "channel", &from.id, created_at));
         Ok(ImportedChannel { id, name, kind, pins, members, created_at, last: None })
@@ -131,7 +131,7 @@ impl ImportedChannel {
     }
 
     /// The identifier of the message with this `ts`.
-    pub fn message(&self, organisation: OrganisationId, ts: &str, at: Time) -> MessageId {
+    pub fn message_id(&self, organisation: OrganisationId, ts: &str, at: Time) -> MessageId {
         MessageId(ids::of(organisation, "message", &format!("{} {ts}", self.id), at))
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    formats::{lists::list, slack::attachments::Attachment},
+    formats::{bounded_lists::deserialize_bounded, slack::attachments::Attachment},
     time::Time,
 };
 
@@ -47,11 +47,11 @@ pub struct SlackChannel {
     pub creator: Option<String>,
     pub is_archived: bool,
     pub is_general: bool,
-    #[serde(deserialize_with = "list::<_, _, 200_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 200_000>")]
     pub members: Vec<String>,
     pub topic: Text,
     pub purpose: Text,
-    #[serde(deserialize_with = "list::<_, _, 1_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 1_000>")]
     pub pins: Vec<Pin>,
 }
 
@@ -89,13 +89,13 @@ pub struct Message {
     pub ts: String,
     pub thread_ts: Option<String>,
     pub edited: Option<Edited>,
-    #[serde(deserialize_with = "list::<_, _, 1_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 1_000>")]
     pub reactions: Vec<Reaction>,
-    #[serde(deserialize_with = "list::<_, _, 100>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 100>")]
     pub attachments: Vec<Attachment>,
     /// Read by [`crate::formats::slack::blocks`]: their forms are many.
     pub blocks: Option<Box<RawValue>>,
-    #[serde(deserialize_with = "list::<_, _, 1_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 1_000>")]
     pub files: Vec<File>,
     /// The field's name in older exports.
     pub file: Option<File>,
@@ -117,7 +117,7 @@ pub struct Edited {
 #[serde(default)]
 pub struct Reaction {
     pub name: String,
-    #[serde(deserialize_with = "list::<_, _, 200_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 200_000>")]
     pub users: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::{
     channels::ImportedChannel,
     format::{File, Message, seconds, time},
-    people::{People, line},
+    people::{People, cut_to_one_line},
 };
 use crate::{
     archive::transfer::{Batches, RECORD},
@@ -67,7 +67,7 @@ impl Translator<'_, '_> {
         let is_deleted = subtype == TOMBSTONE;
         if from.r#type != "message" || from.hidden || !(is_deleted || WRITTEN.contains(&subtype)) {
             let kind = if subtype.is_empty() { &from.r#type } else { subtype };
-            self.leave_out(format!("messages of the kind {}", line(kind, LABEL)));
+            self.leave_out(format!("messages of the kind {}", cut_to_one_line(kind, LABEL)));
             return Ok(None);
         }
         let (content, mentions) = self.content(channel, from);
@@ -80,7 +80,7 @@ impl Translator<'_, '_> {
         let edited_at = from.edited.as_ref().and_then(|edited| time(&edited.ts));
         let reactions = if is_deleted { Vec::new() } else { self.reactions(from, at)? };
         Ok(Some(records::Message {
-            id: channel.message(self.organisation, &from.ts, at),
+            id: channel.message_id(self.organisation, &from.ts, at),
             channel: channel.id,
             thread,
             author,
@@ -110,7 +110,7 @@ impl Translator<'_, '_> {
     /// The post that a message replies to, if its time is one. The import knows whether the post is there.
     fn thread(&self, channel: &ImportedChannel, from: &Message) -> Option<MessageId> {
         let ts = from.thread_ts.as_deref().filter(|ts| *ts != from.ts)?;
-        Some(channel.message(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
+        Some(channel.message_id(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
     }
 
     /// A person, or a program whose name is a label.
@@ -124,7 +124,7 @@ impl Translator<'_, '_> {
             let name = [from.username.as_deref(), profile, own]
                 .into_iter()
                 .flatten()
-                .map(|name| line(name, LABEL))
+                .map(|name| cut_to_one_line(name, LABEL))
                 .find(|name| !name.is_empty());
             return Ok(From { author: None, name: name.unwrap_or_else(|| "bot".into()) });
         }
@@ -234,8 +234,9 @@ impl Names for Translator<'_, '_> {
 
 /// A file's name and address.
 fn named(file: &File) -> String {
-    let name = [&file.title, &file.name].into_iter().flatten().map(|name| line(name, FILE)).find(|name| !name.is_empty());
-    let address = file.permalink.as_ref().or(file.url_private.as_ref()).map(|address| line(address, usize::MAX));
+    let name =
+        [&file.title, &file.name].into_iter().flatten().map(|name| cut_to_one_line(name, FILE)).find(|name| !name.is_empty());
+    let address = file.permalink.as_ref().or(file.url_private.as_ref()).map(|address| cut_to_one_line(address, usize::MAX));
     let name = name.unwrap_or_else(|| "a file".into());
     address.map_or(name.clone(), |address| format!("{name}: {address}"))
 }

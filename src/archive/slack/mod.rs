@@ -1,14 +1,14 @@
 //! Imports an export of Slack: translates it into the records of an exported organisation, which the one import writes.
 //!
 //! The lists of people and channels are read value by value, and so are the messages, day by day. What an import holds is bounded:
-//! the entries of the zip ([`archive`]), people and channels ([`held`]), and the messages of a day that are put in order.
+//! the entries of the zip ([`archive`]), people and channels ([`memory_budget`]), and the messages of a day that are put in order.
 
 mod archive;
 mod channels;
 mod entry;
 mod format;
-mod held;
 mod ids;
+mod memory_budget;
 mod messages;
 mod people;
 
@@ -86,9 +86,9 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
         window_bytes: 0,
     };
     let owner = export.owner(target, &overview)?;
-    archive.each(overview.people, &mut |user| export.user(&user, owner))?;
+    archive.each_in_list(overview.people, &mut |user| export.user(&user, owner))?;
     for (list, kind) in LISTS {
-        archive.each(list, &mut |channel| export.channel(&channel, kind, owner))?;
+        archive.each_in_list(list, &mut |channel| export.channel(&channel, kind, owner))?;
     }
     export.messages(&mut archive, progress)?;
     export.members()?;
@@ -148,7 +148,7 @@ impl ChannelSummary {
         };
         let mut people = None;
         for list in PEOPLE {
-            if people.is_none() && archive.each(list, &mut look)? {
+            if people.is_none() && archive.each_in_list(list, &mut look)? {
                 people = Some(list);
             }
         }
@@ -157,7 +157,7 @@ impl ChannelSummary {
         })?;
         let mut began: Option<i64> = None;
         for (list, _) in LISTS {
-            archive.each(list, &mut |channel: format::SlackChannel| {
+            archive.each_in_list(list, &mut |channel: format::SlackChannel| {
                 began = Some(began.map_or(channel.created, |began| began.min(channel.created)));
                 Ok(())
             })?;
@@ -201,17 +201,17 @@ impl Export<'_> {
         };
         let owner = match (&overview.owner, wanted) {
             (Some(user), _) => self.people.add(user)?.0,
-            (None, Some(email)) => self.people.owner(&email),
+            (None, Some(email)) => self.people.outside_owner(&email),
             (None, None) => {
                 return Err(Error::failed(
                     "the export names no owner with an address: say with --owner who is to own the organisation",
                 ));
             }
         };
-        let (id, owning) = (owner.id, self.people.owning(owner.id));
+        let (id, owning) = (owner.id, self.people.owner_membership(owner.id));
         self.push(Record::Person(owner))?;
         match name {
-            None => self.batches.import.open(self.organisation),
+            None => self.batches.import.into_existing(self.organisation),
             Some(name) => {
                 let organisation = organisation(self.organisation, name, id, self.people.began);
                 self.push(Record::Organisation(organisation))?;

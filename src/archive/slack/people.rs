@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{format::User, held::Held, ids};
+use super::{format::User, ids, memory_budget::MemoryBudget};
 use crate::{
     domain::{
         accounts::{self, ERASED, PersonName, Username},
@@ -35,25 +35,25 @@ pub struct People {
     all: Vec<ImportedPerson>,
     /// Indices of people by their identifiers in Slack.
     known: HashMap<String, u32>,
-    pub held: Held,
+    pub held: MemoryBudget,
 }
 
 impl People {
     pub fn new(organisation: OrganisationId, began: Time) -> People {
-        People { organisation, began, all: Vec::new(), known: HashMap::new(), held: Held::new() }
+        People { organisation, began, all: Vec::new(), known: HashMap::new(), held: MemoryBudget::new() }
     }
 
     pub fn get(&self, user: &str) -> Option<&ImportedPerson> {
         self.known.get(user).map(|index| self.at(*index))
     }
 
-    /// A person whom [`members`](Self::members) has returned.
+    /// A person whom [`Self::members_among`] has returned.
     pub fn at(&self, index: u32) -> &ImportedPerson {
         &self.all[index as usize]
     }
 
     /// The indices of those of these users who are members.
-    pub fn members<'a>(&'a self, users: &'a [String]) -> impl Iterator<Item = u32> {
+    pub fn members_among<'a>(&'a self, users: &'a [String]) -> impl Iterator<Item = u32> {
         users.iter().filter_map(|user| self.known.get(user).copied()).filter(|index| self.at(*index).is_member)
     }
 
@@ -63,7 +63,7 @@ impl People {
             self.all[*index as usize] = person;
             return Ok(());
         }
-        self.held.take(PERSON + user.len())?;
+        self.held.reserve(PERSON + user.len())?;
         self.known.insert(user.to_owned(), self.all.len() as u32);
         self.all.push(person);
         Ok(())
@@ -79,7 +79,8 @@ impl People {
             _ => full.map_or("", String::as_str).split_once(' ').unwrap_or((full.map_or("", String::as_str), "")),
         };
         let mut person = self.person(&user.id, email.as_deref(), &user.name);
-        (person.first_name, person.last_name) = (line(first, PersonName::RULE.max), line(last, PersonName::RULE.max));
+        (person.first_name, person.last_name) =
+            (cut_to_one_line(first, PersonName::RULE.max), cut_to_one_line(last, PersonName::RULE.max));
         let imported = ImportedPerson {
             id: person.id,
             name: person.username.clone(),
@@ -98,12 +99,12 @@ impl People {
     }
 
     /// The record of an owner who is not in the export.
-    pub fn owner(&self, email: &str) -> Person {
+    pub fn outside_owner(&self, email: &str) -> Person {
         self.person(&format!("owner {email}"), Some(email), "")
     }
 
     /// The membership of the owner.
-    pub fn owning(&self, owner: UserId) -> Member {
+    pub fn owner_membership(&self, owner: UserId) -> Member {
         self.member(owner, BuiltInRole::Admin, MemberStatus::Active)
     }
 
@@ -150,8 +151,13 @@ fn username(name: &str) -> String {
 }
 
 /// A text on one line, cut to `most` characters.
-pub fn line(text: &str, most: usize) -> String {
-    text::names::visible(&text::printable(text)).replace('\n', " ").trim().chars().take(most).collect()
+pub fn cut_to_one_line(text: &str, most: usize) -> String {
+    text::format_characters::without_format_characters(&text::printable(text))
+        .replace('\n', " ")
+        .trim()
+        .chars()
+        .take(most)
+        .collect()
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ use tokio::{
 
 use super::*;
 use crate::{
-    connections::watch::Watch,
+    connections::request_log::RequestLog,
     id::UserId,
     limits::admission::{self, Admission, ConnectionSlots},
-    net::socket,
+    net::client_socket,
     push::embedded::upgrade::Upgrade,
 };
 
@@ -63,7 +63,7 @@ fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -
 fn serve_in(slots: Arc<ConnectionSlots>, stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
     let user = UserId::new();
     let of_user = make(move |req| async move {
-        admission::hold(&req, user);
+        admission::assign_to_user(&req, user);
         "done"
     });
     let slow = make(|req| async move {
@@ -100,8 +100,8 @@ fn serve_in(slots: Arc<ConnectionSlots>, stream: impl Io + 'static, deadlines: D
     let (stop, stopping) = watch::channel(false);
     let served = Served { slots, slot: Arc::downgrade(&slot), stop };
     let handler = Arc::new(routes.map_to_response().boxed());
-    let watch = Arc::new(Watch::new(Default::default()));
-    let service = Service { peer, handler, watch, is_secure: false };
+    let log = Arc::new(RequestLog::new(Default::default()));
+    let service = Service { peer, handler, log, is_secure: false };
     let connection = Connection { service, slot, is_reserve, stopping };
     tokio::spawn(connection.run(stream, Instant::now(), deadlines));
     served
@@ -132,7 +132,7 @@ async fn a_head_that_does_not_end_ends_the_connection() {
 #[tokio::test]
 async fn a_handshake_that_does_not_end_ends_the_connection() {
     let since = Instant::now();
-    let (socket, mut stream, _) = socket::tests::secured();
+    let (socket, mut stream, _) = client_socket::tests::secured();
     let _served = serve_on(socket, Deadlines { head: SHORT, ..ENDLESS }, false);
     stream.write_all(&[22, 3, 1, 2]).await.unwrap(); // the beginning of a ClientHello
     hung_up(stream, since).await;
@@ -182,15 +182,15 @@ async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
     let (mut stream, slots) = client(Deadlines { write: SHORT, ..ENDLESS });
     let since = Instant::now();
     stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    while slots.buffered() == 0 {
+    while slots.buffered_bytes() == 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(slots.buffered(), 100_000);
+    assert_eq!(slots.buffered_bytes(), 100_000);
     while slots.all() > 0 {
         tokio::time::sleep(SHORT / 10).await;
     }
     assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
-    assert_eq!(slots.buffered(), 0);
+    assert_eq!(slots.buffered_bytes(), 0);
 }
 
 #[tokio::test]
@@ -201,14 +201,14 @@ async fn a_long_body_is_counted_while_it_arrives() {
             .write_all(format!("POST /take HTTP/1.1\r\nhost: x\r\nauthorization: x\r\n{head}\r\n\r\n").as_bytes())
             .await
             .unwrap();
-        while slots.buffered() == 0 {
+        while slots.buffered_bytes() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(slots.buffered(), counted);
+        assert_eq!(slots.buffered_bytes(), counted);
         let body = if counted == 100_000 { "x".repeat(counted) } else { "1\r\nx\r\n0\r\n\r\n".into() };
         stream.write_all(body.as_bytes()).await.unwrap();
         answer_of(&mut stream).await;
-        assert_eq!(slots.buffered(), 0);
+        assert_eq!(slots.buffered_bytes(), 0);
     }
 }
 
@@ -315,7 +315,7 @@ async fn concurrent_long_answers_past_the_bound_are_refused() {
     let Admission::Slot(beside) = slots.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a slot") };
     stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /late HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     answer_of(&mut stream).await;
-    let buffered = beside.client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);
+    let buffered = beside.buffering_client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 503");

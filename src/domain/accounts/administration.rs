@@ -34,7 +34,7 @@ const SELECT: &str =
     "select id, email, username, first_name, last_name, role, is_active, is_verified, created_at, last_seen_at from users";
 
 fn from_row(row: &Row) -> rusqlite::Result<Account> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Account {
         id: columns.take()?,
         email: columns.take()?,
@@ -138,7 +138,7 @@ pub fn superadmins(conn: &Connection) -> Result<Vec<String>> {
 }
 
 /// Whether there is any account.
-pub fn has_any(conn: &Connection) -> Result<bool> {
+pub fn has_any_account(conn: &Connection) -> Result<bool> {
     Ok(conn.prepare_cached("select 1 from users limit 1")?.exists([])?)
 }
 

@@ -33,7 +33,7 @@ pub fn log_in(tx: &mut Tx, token: &Verified, device: &sessions::Device) -> Resul
         Some(user) => accounts::get(tx, user)?,
         None => link(tx, claims)?,
     };
-    sessions::require_active(&user)?;
+    sessions::require_enabled_account(&user)?;
     sessions::start(tx, user, device)
 }
 
@@ -56,7 +56,7 @@ fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
             ));
         }
         Some(user) => {
-            sessions::require_active(&user)?;
+            sessions::require_enabled_account(&user)?;
             mailbox_proof::prove(tx, user, Proof::Mailbox)?
         }
         None => register(tx, &email, claims)?,
@@ -71,7 +71,7 @@ fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
 
 /// Makes an account without a password. 403 if the policy does not let the address register.
 fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
-    registration::require_welcome(tx, email)?;
+    registration::require_may_register(tx, email)?;
     // The issuer's name and picture are optional: bad ones are dropped, and the log-in succeeds.
     let person = &claims.person;
     let named = accounts::New::check(email, None, &person.given_name, &person.family_name);
@@ -85,7 +85,7 @@ fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
 }
 
 /// Deletes at most `limit` used id tokens that expired before `now`.
-pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
+pub fn prune_used_tokens(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from used_id_tokens where hash in (select hash from used_id_tokens where expires_at < ?1 limit ?2)";
     Ok(tx.prepare_cached(sql)?.execute((now, limit))?)
 }

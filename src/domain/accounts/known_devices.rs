@@ -37,7 +37,7 @@ struct Mark {
 }
 
 /// Makes the mark of a device that has just logged in to the account.
-pub fn mark(keys: &Keys, user: &User, now: Time) -> Result<String> {
+pub fn make_mark(keys: &Keys, user: &User, now: Time) -> Result<String> {
     keys.device.sign(&Mark {
         sub: user.id,
         device: secret::random_token(),

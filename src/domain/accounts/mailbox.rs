@@ -1,8 +1,8 @@
 //! Links in mails: magic links, password resets, and verification of the address.
 //!
 //! An unknown address gets the same answer as a known one, at the same cost: its mail is queued, too, and dropped later
-//! ([`super::blanks`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that were mailed
-//! before stay valid. The limit of the requesting network is kept before that ([`crate::limits::Limits::link`]).
+//! ([`super::blank_mails`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that were mailed
+//! before stay valid. The limit of the requesting network is kept before that ([`crate::limits::Limits::mailed_link`]).
 
 use crate::{
     db::{Tx, View},
@@ -21,7 +21,7 @@ use crate::{
     mail::{self, Blank, MailKind},
 };
 
-/// Mails a link to the account of an address in the form of [`crate::domain::text::known_email_address`]. Anybody may ask. 422 if
+/// Mails a link to the account of an address in the form of [`crate::domain::text::lenient_email_address`]. Anybody may ask. 422 if
 /// the link would verify an address that is verified already.
 pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::EmailVerification
@@ -35,10 +35,10 @@ pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
 /// Makes a link that sets a new password, for the command line. Mails nothing.
 pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
     let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
-    sessions::require_active(&user)?;
+    sessions::require_enabled_account(&user)?;
     // Mailed links stay valid, because no mail replaces them.
     let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, tx.site().reset_lifetime, None)?;
-    Ok(mail::reset_link(tx.site(), &token))
+    Ok(mail::reset_address(tx.site(), &token))
 }
 
 /// Mails a magic link with a code to the account of such an address, and returns the secret that must come with the code.
@@ -49,7 +49,7 @@ pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
     Ok(request)
 }
 
-/// Queues a mail with a link, which is written once it is due ([`super::blanks`]). Past a limit it changes nothing: it voids no
+/// Queues a mail with a link, which is written once it is due ([`super::blank_mails`]). Past a limit it changes nothing: it voids no
 /// token without a mail that replaces it.
 pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     let kind = match purpose {
@@ -65,13 +65,13 @@ fn queue_blank(tx: &mut Tx, kind: MailKind, email: &str, blank: Blank) -> Result
         mail_queue::log_dropped(kind);
         return ask_in_vain(tx);
     }
-    mail_queue::insert(tx, &mail::blank(kind, email, blank))
+    mail_queue::insert(tx, &mail::to_be_written(kind, email, blank))
 }
 
 /// Tells the owner of an address's account, if there is one, that its password is being guessed at from about so many networks.
 /// At most one such mail a day is sent.
 pub fn mail_about_guesses(tx: &mut Tx, email: &str, networks: u32) -> Result<()> {
-    mail_queue::insert(tx, &mail::blank(MailKind::Notice, email, Blank::Guesses { networks }))
+    mail_queue::insert(tx, &mail::to_be_written(MailKind::Notice, email, Blank::Guesses { networks }))
 }
 
 /// Makes a request that mails nothing write to disk all the same: a missing fsync would tell of the limit.
@@ -96,7 +96,7 @@ pub fn enter_by_code(tx: &mut Tx, request: &str, code: &str, device: &sessions::
 /// Begins a session for whoever has just read a mail to the account, which proves the mailbox. 403 for a disabled account.
 fn let_in(tx: &mut Tx, user: UserId, device: &sessions::Device) -> Result<sessions::Started> {
     let user = accounts::get(tx, user)?;
-    sessions::require_active(&user)?;
+    sessions::require_enabled_account(&user)?;
     let user = prove(tx, user, Proof::Mailbox)?;
     sessions::start(tx, user, device)
 }
@@ -105,7 +105,7 @@ fn let_in(tx: &mut Tx, user: UserId, device: &sessions::Device) -> Result<sessio
 pub fn find_reset(conn: &View, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
     let user = accounts::get(conn, user)?;
-    sessions::require_active(&user)?;
+    sessions::require_enabled_account(&user)?;
     Ok(user)
 }
 

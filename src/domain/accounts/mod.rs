@@ -4,20 +4,20 @@
 //! the mailbox, mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the
 //! log, mail_queue, page, scopes and text.
 
+pub mod address_respelling;
 pub mod administration;
-pub mod blanks;
+pub mod blank_mails;
 pub mod identities;
 pub mod known_devices;
 pub mod login_codes;
 pub mod mailbox;
 pub mod mailbox_proof;
-pub mod member_names;
 pub mod one_time_tokens;
 pub mod passwords;
 pub mod profiles;
 pub mod registration;
+pub mod searchable_names;
 pub mod sessions;
-pub mod spelling;
 pub mod tokens;
 
 use std::borrow::Cow;
@@ -129,10 +129,10 @@ impl New {
         })
     }
 
-    /// Checks a password for this account, as [`check_password`] does.
+    /// Checks a password for this account, as [`check_new_password`] does.
     pub fn check_password(&self, password: &str) -> Result<(), Refusal> {
         // Without a username, one is made from the local part of the address.
-        check_password(password, "password", &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
+        check_new_password(password, "password", &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
     }
 }
 
@@ -170,7 +170,7 @@ fn mentions_everybody(name: &str) -> bool {
 pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
 /// Checks a new password: no common one, neither the address nor the username.
-pub fn check_password(password: &str, field: &str, email: &str, username: &str) -> Result<(), Refusal> {
+pub fn check_new_password(password: &str, field: &str, email: &str, username: &str) -> Result<(), Refusal> {
     Password::check(password, field)?;
     if password.eq_ignore_ascii_case(email) || password.eq_ignore_ascii_case(username) {
         return Err(Code::PasswordTooSimilar.says(format!("{field} must not be the e-mail address or the username")).at(field));
@@ -281,7 +281,7 @@ pub fn seen(tx: &mut Tx, seen: &[(UserId, Time)]) -> Result<()> {
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<User> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(User {
         id: columns.take()?,
         email: columns.take()?,

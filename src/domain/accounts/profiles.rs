@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        accounts::{self, PersonName, User, member_names},
+        accounts::{self, PersonName, User, searchable_names},
         deferred_work::{self, Cursor, DeferredWork},
         log::events,
         text::{self, Rule},
@@ -75,7 +75,7 @@ pub(in crate::domain) fn change(tx: &mut Tx, before: User, edit: Edit) -> Result
     .or_conflict(|| Error::Invalid(Code::UsernameTaken.says("username already exists").at("username")))?;
     let user = accounts::get(tx, before.id)?;
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
-    member_names::write(tx, &user)?;
+    searchable_names::write(tx, &user)?;
     // Each announcement costs a row of the event log per organisation.
     if shown(&user) != shown(&before) {
         announce(tx, user.id)?;
@@ -93,7 +93,7 @@ pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
 
 /// Sets the organisation that the caller's clients open with. 404 if the caller is not a member of it.
 pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
-    access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     set_current_organisation(tx, caller.user, organisation)?;
     accounts::own(tx, caller)
 }

@@ -11,7 +11,7 @@ use crate::{
 /// Makes an account and mails a verification link. Open to everybody whom the server's policy lets register. 403 if the
 /// policy does not let this address register, 422 if the address or the username is taken.
 pub fn register(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
-    require_welcome(tx, &new.email)?;
+    require_may_register(tx, &new.email)?;
     make(tx, new, password_hash)
 }
 
@@ -32,7 +32,7 @@ fn make(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
 const CLOSED: Error = Error::Forbidden(Code::RegistrationClosed, "Registration is by invitation only");
 
 /// Checks the server's registration policy: 403 if it does not let this address register.
-pub fn require_welcome(conn: &View, email: &str) -> Result<()> {
+pub fn require_may_register(conn: &View, email: &str) -> Result<()> {
     let welcome = match conn.site().registration {
         Registration::Open => true,
         Registration::Invited => is_invited(conn, email)?,

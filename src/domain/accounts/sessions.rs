@@ -51,12 +51,12 @@ pub struct Device {
 pub fn log_in(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
     let user = user.ok_or(Error::Unauthorized(Code::WrongCredentials, WRONG_CREDENTIALS))?;
-    require_active(&user)?;
+    require_enabled_account(&user)?;
     start(tx, user, device)
 }
 
 /// Checks that no administrator has disabled the account: 403 if one has.
-pub fn require_active(user: &accounts::User) -> Result<()> {
+pub fn require_enabled_account(user: &accounts::User) -> Result<()> {
     if user.is_active { Ok(()) } else { Err(Error::Forbidden(Code::AccountDisabled, "This account is disabled")) }
 }
 
@@ -92,7 +92,7 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
     let claims =
         AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: secret::ACCESS };
     let keys = tx.site().keys();
-    let (access_token, device_token) = (keys.access.sign(&claims)?, known_devices::mark(&keys, &user, now)?);
+    let (access_token, device_token) = (keys.access.sign(&claims)?, known_devices::make_mark(&keys, &user, now)?);
     Ok(Started { user, expires_at, access_token, notification_token, device_token })
 }
 
@@ -157,7 +157,7 @@ pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec
 
 /// Checks that the caller is the user, or a superadmin: 404 if not.
 pub(super) fn require_own(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
-    if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
+    if user != caller.user && (!caller.has_platform_role(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound(Code::UserNotFound));
     }
     Ok(())
@@ -220,7 +220,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
         )?
         .query_row((session, tx.now()), |row| row.get(0))
         .optional()?;
-    let seen = owner.filter(|owner| *owner == caller.user || caller.holds(PlatformRole::Superadmin));
+    let seen = owner.filter(|owner| *owner == caller.user || caller.has_platform_role(PlatformRole::Superadmin));
     end_one(tx, seen.ok_or(Error::NotFound(Code::SessionNotFound))?, session)
 }
 

@@ -102,10 +102,10 @@ pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Tok
     let now = tx.now();
     let scopes = new.check(now).map_err(Error::Invalid)?;
     for channel in new.channels.iter().flatten() {
-        access::is_in_channel(tx, Caller { user, ..caller }, *channel, UNKNOWN_CHANNEL)?;
+        access::require_in_channel(tx, Caller { user, ..caller }, *channel, UNKNOWN_CHANNEL)?;
     }
     let account = accounts::get(tx, user)?;
-    sessions::require_active(&account)?;
+    sessions::require_enabled_account(&account)?;
     let held: u32 = tx
         .prepare_cached(
             "select count(*) from sessions where user_id = ?1 and token_hash is not null
@@ -204,7 +204,7 @@ fn select(conn: &Connection, which: &str, parameters: impl rusqlite::Params) -> 
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Token> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Token {
         id: columns.take()?,
         name: columns.take()?,

@@ -7,7 +7,7 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{Caller, UNKNOWN_CHANNEL},
-        channels::{self, record, updates::announce},
+        channels::{self, record, update_event::announce},
     },
     error::{Code, Error, OrConflict, Result},
     id::{ChannelId, OrganisationId, UserId},
@@ -37,7 +37,7 @@ pub fn list(conn: &Connection, organisation: OrganisationId, limit: u32) -> Resu
          where c.organisation_id = ?1 and c.is_dm = 0 order by c.name collate nocase, c.id limit ?2",
     )?;
     let row = |row: &Row| {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         Ok(Listed {
             id: columns.take()?,
             name: columns.take()?,

@@ -10,7 +10,7 @@ use crate::{
         accounts::{ERASED, ERASED_PERSON},
         channels::{
             lists::{self, Described, Users},
-            members, updates,
+            members, update_event,
         },
         deferred_work::Cursor,
         rights::Rights,
@@ -39,7 +39,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     }
     let mut accounts = Vec::new();
     for user in others.into_iter().chain([caller.user]) {
-        accounts.push(members::account(tx, organisation, user)?);
+        accounts.push(members::organisation_account(tx, organisation, user)?);
     }
     let key = key(&accounts.iter().map(|account| account.id).collect::<Vec<_>>());
     let is_new = insert(tx, organisation, caller.user, &key)?;
@@ -61,7 +61,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     }
     name(tx, id)?;
     if is_new {
-        updates::announce(tx, id, "created", caller.user)?;
+        update_event::announce(tx, id, "created", caller.user)?;
     }
     Ok((lists::get(tx, caller, id, Users::First)?, is_new))
 }
@@ -123,7 +123,7 @@ pub(in crate::domain) fn rename(tx: &mut Tx, user: UserId, after: &[u8]) -> Resu
             .execute((id, user))?;
         if name(tx, *id)? || renamed > 0 {
             let body = members::body_about(tx, *id, "renamed", user)?;
-            updates::emit_to_all(tx, *id, &body)?;
+            update_event::emit_to_all(tx, *id, &body)?;
         }
     }
     Ok(found.last().filter(|_| found.len() == SLICE).map(|last| last.0.as_bytes().to_vec()))

@@ -96,12 +96,12 @@ pub fn not_joined(
     let found = of_organisation(conn, caller, organisation, read, rule)?;
     let is_sought = |channel: &Channel| [&channel.name, &channel.topic].iter().any(|text| text::folded(text).contains(&sought));
     let found: Vec<Channel> = found.into_iter().map(|found| found.channel).filter(is_sought).collect();
-    Ok(if sought.is_empty() { found } else { page.of(&found).to_vec() })
+    Ok(if sought.is_empty() { found } else { page.cut_from(&found).to_vec() })
 }
 
 /// Finds a live channel by name among those that the caller can see, in one organisation or in all of theirs. An exact match
 /// wins over one that differs in case, and an older channel over a newer one. 404 when no channel matches.
-pub fn by_name(
+pub fn find_by_name(
     conn: &Connection,
     caller: Caller,
     name: &str,
@@ -113,7 +113,7 @@ pub fn by_name(
         and c.archived_at is null and c.is_dm = 0
         and (?4 is null or exists (select 1 from token_channels t where t.session_id = ?4 and t.channel_id = c.id))
         order by c.name <> ?2, c.created_at, c.id limit 1";
-    let limit = caller.grant.is_limited().then_some(caller.session);
+    let limit = caller.grant.is_channel_limited().then_some(caller.session);
     let found = record::select(conn, caller, rule, (caller.user, name, organisation, limit))?.pop();
     one(conn, found.ok_or(access::UNKNOWN_CHANNEL)?, users)
 }
@@ -126,7 +126,7 @@ fn own_in(
     page: Page,
     rule: &str,
 ) -> Result<Vec<(Counts, Visible)>> {
-    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     record::select_own(conn, caller, &format!("{rule} {PAGE}"), (caller.user, organisation, page.size, page.offset))
 }
 
@@ -139,7 +139,7 @@ fn of_organisation(
     page: Page,
     rule: &str,
 ) -> Result<Vec<Visible>> {
-    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     let rule = format!("and c.organisation_id = ?2 {rule} {PAGE}");
     record::select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
 }

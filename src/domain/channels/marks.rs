@@ -90,10 +90,10 @@ pub(in crate::domain) fn step(conn: &Connection, over: Over, from: i64, to: i64)
 ///
 /// It returns `None` if the mark has not reached its goal: call again to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, goal: Goal) -> Result<Option<Counts>> {
-    access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let before = reading::counts(tx, channel, caller.user)?;
     let has_arrived = match goal {
-        Goal::End => mark_all(tx, caller.user, channel).map(|()| true)?,
+        Goal::End => mark_channel_read(tx, caller.user, channel).map(|()| true)?,
         Goal::Read(id) | Goal::Unread(id) => move_once(tx, caller.user, channel, goal, id)?,
     };
     let after = reading::counts(tx, channel, caller.user)?;
@@ -104,7 +104,7 @@ pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, goal: Goal) -> Resu
 }
 
 /// Moves a member's read mark behind all messages of the channel. A post does this for its author, too.
-pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
+pub fn mark_channel_read(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
     let sql = format!(
         "update channel_members set (read_n, read_thread_count, read_mention_count, read_id) = (select {END} from channels c where c.id = ?1)
          where channel_id = ?1 and user_id = ?2"

@@ -13,7 +13,7 @@ use crate::{
         channels::{
             marks::END,
             record::{self, Channel, Visible},
-            succession, updates,
+            succession, update_event,
         },
         log::revocations,
         page::Page,
@@ -73,14 +73,14 @@ pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i
 }
 
 /// Whether the user is in the channel. 404 for a caller who can't see the channel.
-pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
-    access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+pub fn contains_user(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
+    access::require_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(name(conn, channel, user)?.is_some())
 }
 
 /// A page of the channel's members, in the order in which they joined. 404 for a caller who can't see the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
-    access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     first(conn, channel, page)
 }
 
@@ -125,7 +125,7 @@ fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Me
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Member> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Member {
         user: columns.take()?,
         username: columns.take()?,
@@ -178,7 +178,7 @@ fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user:
     announce(tx, organisation, channel, "left", user)?;
     revocations::rights(tx, vec![user])?;
     if is_passed_on {
-        updates::announce(tx, channel, "updated", user)?;
+        update_event::announce(tx, channel, "updated", user)?;
     }
     Ok(joined_at)
 }
@@ -210,7 +210,7 @@ pub(super) fn wrong_number(named: usize, most: usize, says: String) -> Error {
 /// others. 404 for a channel that the caller can't see; 403 without the right, for a direct message or an archived channel;
 /// 422 unless the request names 1 to 100 users, all of them members of the organisation, and nobody is added then.
 pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Result<Vec<Member>> {
-    let access = access::sees_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
+    let access = access::require_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_poster()?;
     access.require_live()?;
@@ -239,7 +239,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
 }
 
 /// The account of a member of the organisation. 422 with the user's id if they are not a member.
-pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
+pub fn organisation_account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
     if access::membership(conn, organisation, user)?.is_none() {
         return Err(no_member(user));
     }
@@ -261,8 +261,8 @@ pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Resul
 
 /// Sets the caller's name in a channel that they are in. Pushes `channel_update`, unless the name is the same as before. 403
 /// if they are not in the channel; 422 for a name that is invalid or taken there.
-pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
-    let access = access::is_in_channel(tx, caller, id, access::HIDDEN_CHANNEL)?;
+pub fn set_own_name(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
+    let access = access::require_in_channel(tx, caller, id, access::HIDDEN_CHANNEL)?;
     let username = accounts::check_username(username).map_err(Error::Invalid)?;
     if access.username.as_deref() == Some(&username) {
         return Ok(());
@@ -274,8 +274,8 @@ pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Res
 }
 
 /// The body of a `channel_update` about one user. It carries the user's name in the channel while they are a member.
-pub(super) fn body_about(conn: &Connection, channel: ChannelId, action: &str, user: UserId) -> Result<updates::Body> {
-    let mut body = updates::update_body(conn, channel, action, user)?;
+pub(super) fn body_about(conn: &Connection, channel: ChannelId, action: &str, user: UserId) -> Result<update_event::Body> {
+    let mut body = update_event::update_body(conn, channel, action, user)?;
     if let Some(member) = find(conn, channel, user)? {
         body.data.username = Some(member.username);
         body.data.joined_at = Some(member.joined_at);
@@ -376,7 +376,7 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let body = body_about(tx, channel, action, user)?;
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
-        updates::emit(tx, channel, stream, user, &body)?;
+        update_event::emit(tx, channel, stream, user, &body)?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ pub mod preferences;
 pub mod reading;
 pub mod record;
 pub mod succession;
-pub mod updates;
+pub mod update_event;
 
 use crate::{
     db::{Tx, View},
@@ -23,7 +23,7 @@ use crate::{
         channels::{
             lists::{Described, Users, describe},
             record::{Channel, Name, Visible},
-            updates::announce,
+            update_event::announce,
         },
         log::revocations,
         rights::Rights,
@@ -113,7 +113,7 @@ fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Re
         ));
     }
     let share = most.div_ceil(OWNED);
-    let manages = access::membership(conn, organisation, owner)?.is_some_and(|own| own.rights.include(Rights::MANAGE_CHANNELS));
+    let manages = access::membership(conn, organisation, owner)?.is_some_and(|own| own.rights.contains(Rights::MANAGE_CHANNELS));
     if owned >= share && !manages {
         return Err(Error::Invalid(
             Code::OwnLimitReached
@@ -210,8 +210,14 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
 }
 
 /// [`archive`] for a channel that must belong to the organisation; 404 otherwise.
-pub fn archive_in(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: ChannelId, archived: bool) -> Result<Described> {
-    access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
-    access::sees_channel_of(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;
+pub fn archive_in_organisation(
+    tx: &mut Tx,
+    caller: Caller,
+    organisation: OrganisationId,
+    id: ChannelId,
+    archived: bool,
+) -> Result<Described> {
+    access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_channel_of(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;
     archive(tx, caller, id, archived)
 }

@@ -50,12 +50,12 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
     let sql = format!(
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
     );
-    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Counts::take(&mut Columns::of(row)))?)
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Counts::take(&mut Columns::of_row(row)))?)
 }
 
 /// Pushes a member's unread counts to their own devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
-    let notice = Notice::find(tx, channel)?;
+    let notice = UnreadNotice::of_channel(tx, channel)?;
     events::emit_to_member(tx, notice.organisation, user, Kind::Unread, channel, notice.change(counts))
 }
 
@@ -88,7 +88,7 @@ pub struct UnreadChange {
     last_thread_id: String,
     /// When the channel's newest message was written; `0001-01-01T00:00:00Z` if there is none.
     last_message_at: Time,
-    // The counts come last; see [`Notice::template`].
+    // The counts come last; see [`UnreadNotice::template`].
     /// The number of the receiver's unread top-level posts.
     thread_count: i64,
     /// The number of the receiver's unread mentions.
@@ -98,7 +98,7 @@ pub struct UnreadChange {
 }
 
 /// The part of `unread_thread_change` that all members of a channel share.
-pub struct Notice {
+pub struct UnreadNotice {
     pub organisation: OrganisationId,
     /// The number of the channel's members.
     pub members: i64,
@@ -106,8 +106,8 @@ pub struct Notice {
     data: UnreadChange,
 }
 
-impl Notice {
-    pub fn find(conn: &Connection, channel: ChannelId) -> Result<Notice> {
+impl UnreadNotice {
+    pub fn of_channel(conn: &Connection, channel: ChannelId) -> Result<UnreadNotice> {
         let notice = conn
             .prepare_cached(
                 "select c.name, c.description, c.organisation_id, c.owner_id, c.topic, c.archived_at is not null, c.is_private,
@@ -134,7 +134,7 @@ impl Notice {
                     mention_count: 0,
                     last_read_id: String::new(),
                 };
-                Ok(Notice { organisation, members: row.get(11)?, data })
+                Ok(UnreadNotice { organisation, members: row.get(11)?, data })
             })?;
         Ok(notice)
     }
@@ -150,23 +150,23 @@ impl Notice {
     }
 
     /// The body of the publication for a member with these counts.
-    pub fn body(&self, counts: Counts) -> Result<String> {
+    pub fn publication_body(&self, counts: Counts) -> Result<String> {
         serde_json::to_string(&envelope(Kind::Unread, false, self.change(counts))).map_err(Error::internal)
     }
 
-    /// The text of [`Notice::body`] up to the counts. It is built once for all members.
-    pub fn template(&self) -> Result<Template> {
-        let body = self.body(Counts::default())?;
-        let head = body.strip_suffix(&Template::tail(Counts::default())).map(str::to_owned);
-        head.map(Template).ok_or_else(|| Error::internal("the counts are the last fields"))
+    /// The text of [`UnreadNotice::publication_body`] up to the counts. It is built once for all members.
+    pub fn template(&self) -> Result<CountsTemplate> {
+        let body = self.publication_body(Counts::default())?;
+        let head = body.strip_suffix(&CountsTemplate::tail(Counts::default())).map(str::to_owned);
+        head.map(CountsTemplate).ok_or_else(|| Error::internal("the counts are the last fields"))
     }
 }
 
-pub struct Template(String);
+pub struct CountsTemplate(String);
 
-impl Template {
-    pub fn body(&self, counts: Counts) -> String {
-        self.0.clone() + &Template::tail(counts)
+impl CountsTemplate {
+    pub fn publication_body(&self, counts: Counts) -> String {
+        self.0.clone() + &CountsTemplate::tail(counts)
     }
 
     fn tail(counts: Counts) -> String {
@@ -182,7 +182,7 @@ pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Cou
 }
 
 /// [`members`], of these users only.
-pub fn members_among(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<(UserId, Counts)>> {
+pub fn counts_among(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<(UserId, Counts)>> {
     let mut select = conn.prepare_cached(&members_where("and cm.user_id = ?2"))?;
     let mut found = Vec::new();
     for user in users {
@@ -202,6 +202,6 @@ fn members_where(condition: &str) -> String {
 }
 
 fn member(row: &Row) -> rusqlite::Result<(UserId, Counts)> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok((columns.take()?, Counts::take(&mut columns)?))
 }

@@ -54,11 +54,11 @@ pub struct Visible {
 
 /// Finds a channel by id. `None` if it does not exist or the caller can't see it.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
-    if !access::is_open(conn, caller, id)? {
+    if !access::token_admits_channel(conn, caller, id)? {
         return Ok(None);
     }
     let sql = format!("select {COLUMNS}, {PREFERENCES}, {ACCESS} {SEEN} and c.id = ?2");
-    let row = |row: &Row| visible(caller, &mut Columns::of(row));
+    let row = |row: &Row| visible(caller, &mut Columns::of_row(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
 }
 
@@ -66,7 +66,7 @@ pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<V
 pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
     let sql = format!("select {COLUMNS}, {PREFERENCES}, {ACCESS} {SEEN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
-    Ok(select.query_map(params, |row| visible(caller, &mut Columns::of(row)))?.collect::<rusqlite::Result<_>>()?)
+    Ok(select.query_map(params, |row| visible(caller, &mut Columns::of_row(row)))?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The channels of an organisation that the caller is in, with their unread counts. Parameter ?2 is the organisation.
@@ -74,7 +74,7 @@ pub(super) fn select_own(conn: &Connection, caller: Caller, rule: &str, params: 
     let sql = format!("select {COUNTS}, {COLUMNS}, {PREFERENCES}, {ACCESS} {OWN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     let own = |row: &Row| {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         Ok((Counts::take(&mut columns)?, visible(caller, &mut columns)?))
     };
     Ok(select.query_map(params, own)?.collect::<rusqlite::Result<_>>()?)
@@ -92,7 +92,7 @@ fn visible(caller: Caller, columns: &mut Columns) -> rusqlite::Result<Visible> {
 /// Reads a channel, deleted or not, without a check of access.
 pub(super) fn get(conn: &Connection, id: ChannelId) -> Result<Channel> {
     let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
-    Ok(conn.prepare_cached(&sql)?.query_row([id], |row| channel(&mut Columns::of(row)))?)
+    Ok(conn.prepare_cached(&sql)?.query_row([id], |row| channel(&mut Columns::of_row(row)))?)
 }
 
 /// Takes [`COLUMNS`].

@@ -16,7 +16,7 @@ use crate::{
         access::{self, Caller, UNKNOWN_CHANNEL},
         log::events,
         messages::{
-            actions::{self, Actions, Program},
+            action_buttons::{self, Actions, Program},
             editing, posting, record,
         },
         text::{self, Rule},
@@ -35,7 +35,7 @@ pub const MOST_ANSWERS: u32 = 5;
 text::rules! {
     pub AnswerToken: Rule::secret(64);
     /// An answer after the first.
-    pub AnswerText: Rule::solid(4000);
+    pub AnswerText: Rule::non_blank_text(4000);
     /// Who sees an answer.
     pub Audience: Rule::one_of(&["ephemeral", "in_channel"]);
 }
@@ -62,7 +62,7 @@ impl Answer {
         text: &str,
         (response_type, is_in_place): (Option<&str>, bool),
         username: &str,
-        actions: Vec<actions::New>,
+        actions: Vec<action_buttons::New>,
     ) -> Result<Answer> {
         let text = AnswerText::check(text, "text").map_err(Error::Invalid)?.to_owned();
         let audience = response_type.map(|audience| Audience::check(audience, "response_type")).transpose();

@@ -16,7 +16,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, UNKNOWN_CHANNEL},
-        messages::{actions::Program, record::UNKNOWN_THREAD, thread_members::Root},
+        messages::{action_buttons::Program, record::UNKNOWN_THREAD, thread_members::Root},
         text::{self, Rule},
         webhooks::delivery::queue::Delivery,
     },

@@ -15,8 +15,8 @@ use crate::{
     domain::{
         access::{self, Caller, OUTSIDER},
         page::Page,
+        program_addresses,
         rights::Rights,
-        targets,
         text::{self, Rule},
     },
     error::{Code, Error, OrConflict, Result},
@@ -116,12 +116,12 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &N
 
 /// Lists the commands of an organisation, in the order of their names. For members; 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Command>> {
-    let own = access::is_member(conn, caller, organisation, OUTSIDER)?;
+    let own = access::require_member(conn, caller, organisation, OUTSIDER)?;
     let sql = format!("{SELECT} where organisation_id = ?1 order by name limit ?2 offset ?3");
     let mut select = conn.prepare_cached(&sql)?;
     let mut commands: Vec<Command> =
         select.query_map((organisation, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?;
-    if !caller.sees_programs(own) {
+    if !caller.sees_program_addresses(own) {
         commands.iter_mut().for_each(|command| command.url = None);
     }
     Ok(commands)
@@ -196,7 +196,7 @@ fn taken(name: &str) -> Error {
 
 /// Checks the address of a command's program as that of a webhook, and returns it with its host and port.
 fn check_url<'a>(tx: &Tx, url: &'a str) -> Result<(&'a str, String)> {
-    targets::check(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
+    program_addresses::check(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
 }
 
 fn check_form(form: Option<&str>) -> Result<Option<Form>> {
@@ -214,7 +214,7 @@ fn get(conn: &Connection, organisation: OrganisationId, id: CommandId) -> Result
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Command> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Command {
         id: columns.take()?,
         organisation: columns.take()?,

@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     domain::{
         access,
-        messages::actions::Program,
+        messages::action_buttons::Program,
         rights::Rights,
         webhooks::{
             delivery::{cursor, kind::DeliveryKind},
@@ -64,7 +64,7 @@ fn webhook(tx: &Tx, channel: ChannelId, id: WebhookId) -> Result<Target> {
     let webhook = record::find(tx, channel, id)?.filter(takes).ok_or(UNAVAILABLE)?;
     let url_by = webhook.url_by.ok_or(UNAVAILABLE)?;
     let owner = owners::rights(tx, webhook.owner_id, channel)?;
-    let may_post = owner.is_some_and(|rights| rights.include(Rights::POST_MESSAGES));
+    let may_post = owner.is_some_and(|rights| rights.contains(Rights::POST_MESSAGES));
     if !may_post || owners::rights(tx, url_by, channel)?.is_none() {
         return Err(UNAVAILABLE);
     }
@@ -92,7 +92,7 @@ fn bot(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: UserId) ->
 fn manages(tx: &Tx, organisation: OrganisationId, channel: ChannelId, user: UserId) -> Result<bool> {
     let own = access::membership(tx, organisation, user)?;
     let is_active = tx.prepare_cached("select 1 from users where id = ?1 and is_active")?.exists([user])?;
-    let holds = own.is_some_and(|own| own.rights.include(Rights::MANAGE_WEBHOOKS));
+    let holds = own.is_some_and(|own| own.rights.contains(Rights::MANAGE_WEBHOOKS));
     Ok(holds && is_active && !cursor::is_ending(tx, user, channel)?)
 }
 

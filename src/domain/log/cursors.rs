@@ -20,14 +20,14 @@ pub const FORWARDER: Consumer = Consumer("forwarded_seq");
 
 /// Creates the consumer's cursor at the end of the log, and returns the last `seq`. From now on the log keeps later rows for
 /// it.
-pub fn start(tx: &mut Tx, consumer: Consumer) -> Result<i64> {
+pub fn create(tx: &mut Tx, consumer: Consumer) -> Result<i64> {
     let last = log::last_seq(tx)?;
     tx.prepare_cached("insert into meta (key, value) values (?1, ?2)")?.execute((consumer.0, last.to_string()))?;
     Ok(last)
 }
 
 /// Deletes the consumer's cursor: the log keeps no rows for it any more.
-pub fn stop(tx: &mut Tx, consumer: Consumer) -> Result<()> {
+pub fn remove(tx: &mut Tx, consumer: Consumer) -> Result<()> {
     tx.prepare_cached("delete from meta where key = ?1")?.execute([consumer.0])?;
     Ok(())
 }
@@ -56,7 +56,7 @@ pub(super) fn prunable(conn: &Connection) -> Result<i64> {
 }
 
 /// The highest `seq` that was pruned.
-pub fn floor(conn: &Connection) -> Result<i64> {
+pub fn last_pruned(conn: &Connection) -> Result<i64> {
     let floor: String =
         conn.prepare_cached("select value from meta where key = 'events_floor'")?.query_row([], |row| row.get(0))?;
     Ok(floor.parse().unwrap_or(i64::MAX))

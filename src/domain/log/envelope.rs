@@ -43,7 +43,7 @@ pub struct OrganisationIds {
 
 /// Puts data into the envelope of its kind. `is_reply` says whether the event is about a reply.
 pub fn envelope<D>(kind: Kind, is_reply: bool, data: D) -> Envelope<D> {
-    let section = kind.section(is_reply).unwrap_or_default();
+    let section = kind.envelope_section(is_reply).unwrap_or_default();
     Envelope { notification_type: kind.name(), section, data, more: Nothing {} }
 }
 
@@ -58,7 +58,7 @@ impl<D> Envelope<D> {
 pub fn schema<D: JsonSchema, M: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = Envelope::<D, M>::json_schema(generator);
     schema.remove("description");
-    let mut sections: Vec<_> = [false, true].into_iter().filter_map(|is_reply| kind.section(is_reply)).collect();
+    let mut sections: Vec<_> = [false, true].into_iter().filter_map(|is_reply| kind.envelope_section(is_reply)).collect();
     sections.dedup();
     let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
     properties["notification_type"]["const"] = json!(kind.name());

@@ -5,11 +5,11 @@ use serde::Serialize;
 use crate::{
     db::Tx,
     domain::{
-        byte_budget,
         log::{
             cursors,
             envelope::{Ids, OrganisationIds, envelope},
         },
+        write_budget,
     },
     error::{Error, Result},
     event::{Audience, Effect, Event, Kind, Recovery, Stream},
@@ -23,7 +23,7 @@ pub struct New<'a, B: ?Sized> {
     pub kind: Kind,
     pub stream: Stream,
     /// Whether each member of the channel, or of the thread for the stream of a thread, receives it on their personal stream,
-    /// except the actor; see [`Kind::recovery`].
+    /// except the actor; see [`Kind::recovery_method`].
     pub to_members: bool,
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
@@ -48,7 +48,11 @@ pub struct Seqs {
 
 /// [`emit`] for the stream of a channel or thread whose own row changes with the event. `update` must write that change and
 /// the [`Seqs`] in one statement: two updates of a row cost twice as much.
-pub fn emit_with<T, B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>, update: impl FnOnce(&Tx, Seqs) -> Result<T>) -> Result<T> {
+pub fn emit_updating_stream<T, B: Serialize + ?Sized>(
+    tx: &mut Tx,
+    new: New<B>,
+    update: impl FnOnce(&Tx, Seqs) -> Result<T>,
+) -> Result<T> {
     let (seq, recovery) = append(tx, &new)?;
     update(tx, Seqs { assignments: assignments(recovery), seq })
 }
@@ -59,7 +63,7 @@ fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Opti
     let recovery = if new.to_members {
         Some(
             new.kind
-                .recovery(matches!(new.stream, Stream::Thread(_)))
+                .recovery_method(matches!(new.stream, Stream::Thread(_)))
                 .ok_or_else(|| Error::internal("an event that no member could recover"))?,
         )
     } else {
@@ -195,13 +199,13 @@ pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, bo
 pub fn body(epoch: &str, event: &Event) -> String {
     match event.kind {
         Kind::Message | Kind::Published => event.body.clone(),
-        kind => with_notification_id(epoch, event.seq, kind, &event.body),
+        kind => add_notification_id(epoch, event.seq, kind, &event.body),
     }
 }
 
 /// Adds a `notification_id` to a body. It derives from epoch, seq and kind, so that live push, recovery and history show the
 /// same one.
-pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> String {
+pub fn add_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> String {
     let hash = secret::sha256(format!("{epoch}:{seq}:{}", kind.name()));
     let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
     format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
@@ -210,7 +214,7 @@ pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> St
 /// Deletes up to `limit` rows older than `before`, raises the floor to the last of them, and returns how many. Rows in the
 /// backlog of a consumer stay, up to a million.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    let oldest: Vec<i64> = byte_budget::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
+    let oldest: Vec<i64> = write_budget::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
     let floor: Option<i64> = tx
         .prepare_cached("select max(seq) from events where seq <= ?1 and created_at < ?2 and seq <= ?3")?
         .query_row((oldest.last(), before, cursors::prunable(tx)?), |row| row.get(0))?;

@@ -45,6 +45,6 @@ pub fn rights(tx: &mut Tx, users: Vec<UserId>) -> Result<()> {
 }
 
 /// Reports that a user has gained the right to some streams: connections that the server subscribes hear them.
-pub fn gained(tx: &mut Tx, user: UserId) {
+pub fn rights_gained(tx: &mut Tx, user: UserId) {
     tx.then(Effect::RightsChanged(vec![user]));
 }

@@ -7,12 +7,11 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            actions::{self, Actions, Program},
-            details, events, indexing,
+            action_buttons::{self, Actions, Program},
+            details, events, indexing, mention_counts,
             mentions::{self, Place},
             posting::Content,
             record::{self, Message, UNKNOWN},
-            recounting,
         },
     },
     error::{Code, Error, Result},
@@ -27,14 +26,14 @@ pub struct Edit {
     /// The thread that the message must belong to. Without `message`, the latest one among this thread's replies is edited.
     pub thread: Option<MessageId>,
     /// What can be clicked from now on. If absent, what could be.
-    pub actions: Option<Vec<actions::New>>,
+    pub actions: Option<Vec<action_buttons::New>>,
 }
 
 /// Replaces the text of a message. For its author, while a member of the channel, in a channel that is not archived.
 /// Notifies the users whom only the new text mentions; its mentions count as unread like those of the first text. 403 for
 /// other callers, and for a hidden or archived channel; 404 for an unknown message; 422 for an invalid text.
 pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Result<Message> {
-    let access = access::is_in_channel(tx, caller, channel, access::HIDDEN_CHANNEL)?;
+    let access = access::require_in_channel(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     access.require_live()?;
     let id = match edit.message {
         Some(id) => id,
@@ -50,7 +49,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     Content::check(&edit.content, "content").map_err(Error::Invalid)?;
     let actions = match &edit.actions {
         None => message.actions.clone(),
-        Some(list) => Actions::check(Program::Bot(caller.user), list, || actions::takes_clicks(tx, caller.user))?,
+        Some(list) => Actions::check(Program::Bot(caller.user), list, || action_buttons::takes_clicks(tx, caller.user))?,
     };
     replace(tx, message, &edit.content, actions.as_ref())
 }
@@ -64,7 +63,7 @@ pub(in crate::domain) fn replace(tx: &mut Tx, message: Message, content: &str, a
     tx.prepare_cached(sql)?.execute((message.n, content, record::to_json(&mentions)?, tx.now(), actions))?;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
     let place = Place { channel, n: message.n, root };
-    let recount = recounting::record_anew(tx, place, message.user, &mentions)?;
+    let recount = mention_counts::record_anew(tx, place, message.user, &mentions)?;
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;

@@ -76,7 +76,7 @@ pub struct List {
 impl List {
     /// The channel's posts. For members of the channel. 404 for a hidden channel, 403 for a channel that the caller is not in.
     pub fn posts(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<List> {
-        access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+        access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
         Ok(List { reader: caller.user, channel, root: None })
     }
 
@@ -92,7 +92,7 @@ impl List {
     }
 
     /// Finds the part of the list that a page shows. 404 for a message that is not in the channel, or in the thread.
-    pub fn place(&self, conn: &Connection, at: At) -> Result<Place> {
+    pub fn locate_page(&self, conn: &Connection, at: At) -> Result<Place> {
         let place = |id: Option<MessageId>, otherwise| -> Result<i64> {
             let Some(id) = id else { return Ok(otherwise) };
             Ok(self.find(conn, id)?.0)
@@ -159,23 +159,23 @@ impl List {
 
 /// The last seq of the channel's stream, which every change to its messages moves. For the callers of [`List::posts`].
 pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
-    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(conn.prepare_cached("select last_seq from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
 }
 
 /// Reads the messages with these `n`, in ascending order, with their reactions and participants.
-pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
+pub fn find_by_numbers(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let mut messages = record::find_all(conn, ns)?;
     details::attach(conn, &mut messages)?;
     Ok(messages)
 }
 
 /// Reads the message with this `n`, with its reactions and participants, if it is there.
-pub fn find_at(conn: &Connection, n: i64) -> Result<Option<Message>> {
-    Ok(at(conn, &[n])?.pop())
+pub fn find_by_number(conn: &Connection, n: i64) -> Result<Option<Message>> {
+    Ok(find_by_numbers(conn, &[n])?.pop())
 }
 
-/// [`find_at`] for a message that is known to be there.
+/// [`find_by_number`] for a message that is known to be there.
 pub(super) fn get(conn: &Connection, n: i64) -> Result<Message> {
-    find_at(conn, n)?.ok_or(UNKNOWN)
+    find_by_number(conn, n)?.ok_or(UNKNOWN)
 }

@@ -1,16 +1,18 @@
 //! Messages: top-level posts, each of which starts a thread, and replies.
 //!
 //! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the search with its
-//! index. Uses access, accounts, byte_budget, channels, deferred_work, log, page and text.
+//! index. Uses access, accounts, write_budget, channels, deferred_work, log, page and text.
 
-pub mod actions;
+pub mod action_buttons;
 mod counters;
 pub mod deleting;
 pub mod details;
 pub mod editing;
 pub mod events;
 pub mod indexing;
+pub(in crate::domain) mod inserting;
 pub mod lists;
+pub(in crate::domain) mod mention_counts;
 pub mod mentions;
 mod objects;
 pub mod participants;
@@ -19,10 +21,8 @@ pub mod pins;
 pub mod posting;
 pub mod reactions;
 pub mod record;
-pub(in crate::domain) mod recounting;
 pub mod search;
 pub mod single;
-pub mod thread_marks;
 pub(in crate::domain) mod thread_members;
+pub mod thread_unreads;
 pub mod threads;
-pub(in crate::domain) mod writing;

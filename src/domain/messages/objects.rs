@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     domain::messages::{
-        actions::{ActionObject, Actions},
+        action_buttons::{ActionObject, Actions},
         mentions::Mention,
         record::{Message, Participant, Pin, Reaction},
     },

@@ -29,7 +29,7 @@ pub fn of(conn: &Connection, roots: &[i64]) -> Result<HashMap<i64, Vec<Participa
            left join channel_members cm on cm.channel_id = t.channel_id and cm.user_id = t.user_id",
     )?;
     let from_row = |row: &Row| {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         let (root, first): (i64, i64) = (columns.take()?, columns.take()?);
         let participant = Participant {
             user_id: columns.take()?,

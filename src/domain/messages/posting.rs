@@ -8,10 +8,10 @@ use crate::{
         access::{self, Caller},
         channels::marks,
         messages::{
-            actions::{self, Actions, Program},
+            action_buttons::{self, Actions, Program},
+            inserting::{self, id_taken},
             record::{self, Message, Profile, UNKNOWN_THREAD},
             thread_members::Root,
-            writing::{self, id_taken},
         },
         text::{self, Rule},
     },
@@ -20,7 +20,7 @@ use crate::{
 };
 
 text::rules! {
-    pub Content: Rule::solid(40_000);
+    pub Content: Rule::non_blank_text(40_000);
 }
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub struct New {
     /// Identifier chosen by the client, by which a repeated request is recognised.
     pub id: Option<MessageId>,
     /// What can be clicked. For bots alone.
-    pub actions: Vec<actions::New>,
+    pub actions: Vec<action_buttons::New>,
 }
 
 /// Posts a message. A post marks its channel as read for its author, and a reply its thread. For members of the channel with the right to post. A
@@ -62,12 +62,12 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     let message = Message {
         username: access.username.unwrap_or_default(),
         content: new.content,
-        actions: Actions::check(Program::Bot(caller.user), &new.actions, || actions::takes_clicks(tx, caller.user))?,
+        actions: Actions::check(Program::Bot(caller.user), &new.actions, || action_buttons::takes_clicks(tx, caller.user))?,
         ..Message::new(new.id.unwrap_or_else(MessageId::new), channel, access.organisation, tx.now())
     };
-    let message = writing::write(tx, message.by(caller.user, poster.profile), root)?;
+    let message = inserting::write(tx, message.by(caller.user, poster.profile), root)?;
     if !message.is_reply {
-        marks::mark_all(tx, caller.user, channel)?;
+        marks::mark_channel_read(tx, caller.user, channel)?;
     }
     Ok(message)
 }
@@ -95,7 +95,7 @@ impl Poster {
                exists (select 1 from channels where id = ?2) or exists (select 1 from organisations where id = ?2)
              from users u where u.id = ?1";
         let from_row = |row: &Row| {
-            let mut columns = Columns::of(row);
+            let mut columns = Columns::of_row(row);
             let profile = Profile::take(&mut columns)?;
             let known = match (columns.take()?, columns.take()?) {
                 (true, _) => Known::Message,

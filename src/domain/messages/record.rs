@@ -9,7 +9,7 @@ use crate::{
     db::Columns,
     domain::{
         accounts,
-        messages::{actions::Actions, mentions::Mention},
+        messages::{action_buttons::Actions, mentions::Mention},
     },
     error::{Code, Error, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -133,7 +133,7 @@ pub(in crate::domain) struct Profile {
 impl Profile {
     pub fn find(conn: &Connection, user: UserId) -> Result<Profile> {
         let sql = "select first_name, last_name, email, avatar_url, is_bot from users where id = ?1";
-        Ok(conn.prepare_cached(sql)?.query_row([user], |row| Profile::take(&mut Columns::of(row)))?)
+        Ok(conn.prepare_cached(sql)?.query_row([user], |row| Profile::take(&mut Columns::of_row(row)))?)
     }
 
     /// Takes `first_name`, `last_name`, `email`, `avatar_url` and `is_bot` of `users`.
@@ -232,7 +232,7 @@ pub(super) const SELECT: &str =
       left join channel_members pm on pm.channel_id = m.channel_id and pm.user_id = m.pinned_by";
 
 pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Message {
         n: columns.take()?,
         id: columns.take()?,

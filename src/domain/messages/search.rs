@@ -81,9 +81,9 @@ pub fn find(
     query: &Query,
     page: Page,
 ) -> Result<Vec<Message>> {
-    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     if let Some(channel) = channel {
-        access::sees_channel_of(conn, caller, organisation, channel, access::UNKNOWN_CHANNEL)?.require_member()?;
+        access::require_channel_of(conn, caller, organisation, channel, access::UNKNOWN_CHANNEL)?.require_member()?;
     }
     // Cross joins keep the tables in this order: the index gives the newest first, and a full page ends the search.
     let mut select = conn.prepare_cached(
@@ -107,7 +107,7 @@ pub fn find(
             false => {}
         }
     }
-    let mut messages = lists::at(conn, &found)?;
+    let mut messages = lists::find_by_numbers(conn, &found)?;
     messages.reverse();
     Ok(messages)
 }

@@ -16,7 +16,7 @@ use crate::{
             payloads::ThreadStatus,
             posting, reactions,
             record::{self, Message, UNKNOWN_THREAD},
-            thread_marks::{self, Unread},
+            thread_unreads::{self, Unread},
         },
         page::Page,
         text::{self, Rule},
@@ -63,13 +63,13 @@ impl Thread {
     }
 }
 
-/// A thread of a list, for [`read`]. It proves that its reader may see the thread.
+/// A thread of a list, for [`load_list`]. It proves that its reader may see the thread.
 pub struct Root(i64);
 
 /// Lists a channel's threads, the newest post first. For members of the channel. 404 for a hidden channel, 403 for a channel
 /// that the caller is not in.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Root>> {
-    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let mut select = conn.prepare_cached(NEWEST)?;
     let roots = select.query_map((channel, page.size, page.offset), |row| row.get(0).map(Root))?;
     Ok(roots.collect::<rusqlite::Result<_>>()?)
@@ -81,7 +81,7 @@ pub const NEWEST: &str = "select n from messages
 
 /// Lists the threads of all channels of the organisation that the caller is in, latest activity first. 404 for outsiders.
 pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Root>> {
-    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     let mut channels = conn.prepare_cached(
         "select c.id, c.last_n from channel_members cm join channels c on c.id = cm.channel_id
          where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null and c.last_n > 0 order by c.last_n desc",
@@ -129,14 +129,14 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
 
 /// Lists the threads that the caller takes part in and that have replies, in channels of the organisation that they are in,
 /// latest activity first, from the position `before` on. Each comes with its own position. 404 for outsiders.
-pub fn own(
+pub fn list_own(
     conn: &Connection,
     caller: Caller,
     organisation: OrganisationId,
     before: Option<i64>,
     page: Page,
 ) -> Result<Vec<(i64, Root)>> {
-    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     let mut select = conn.prepare_cached(
         "select r.active_n, r.n from channel_members cm
            cross join channels c on c.id = cm.channel_id
@@ -155,14 +155,14 @@ pub fn own(
 /// has replies. 404 for an unknown thread and in a hidden channel, 403 in a channel that the caller is not in.
 pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -> Result<Thread> {
     let root = record::find(conn, thread)?.filter(record::is_thread).ok_or(UNKNOWN_THREAD)?;
-    access::is_in_channel(conn, caller, root.channel, UNKNOWN_THREAD)?;
+    access::require_in_channel(conn, caller, root.channel, UNKNOWN_THREAD)?;
     read_one(conn, caller, Root(root.n), replies)
 }
 
 /// Makes a top-level post, as [`posting::create`] does; the same `id` again returns the same thread. 404 for a hidden
 /// channel.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
-    access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = posting::create(tx, caller, channel, posting::New { content, id, ..posting::New::default() })?;
     read_one(tx, caller, Root(root.n), REPLIES)
 }
@@ -179,7 +179,7 @@ pub struct Edit {
 /// text; neither is possible in an archived channel. 404 for an unknown thread, 403 for other callers, 422 for another
 /// status and for an invalid text.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId, edit: Edit) -> Result<Thread> {
-    let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let access = access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = record::find_live(tx, channel, thread)?;
     if root.is_reply {
         return Err(UNKNOWN_THREAD);
@@ -212,11 +212,11 @@ fn set_status(tx: &mut Tx, root: &Message, status: &str) -> Result<()> {
 }
 
 /// Reads threads of a list, each with up to `replies` of its latest replies, as the caller is shown them.
-pub fn read(conn: &Connection, caller: Caller, roots: Vec<Root>, replies: u32) -> Result<Vec<Thread>> {
+pub fn load_list(conn: &Connection, caller: Caller, roots: Vec<Root>, replies: u32) -> Result<Vec<Thread>> {
     let ns: Vec<i64> = roots.into_iter().map(|Root(n)| n).collect();
     let mut messages: HashMap<i64, Message> =
         record::find_all(conn, &ns)?.into_iter().map(|message| (message.n, message)).collect();
-    let mut unread = thread_marks::of(conn, caller.user, &ns)?;
+    let mut unread = thread_unreads::find_all(conn, caller.user, &ns)?;
     let (mut threads, mut places) = (Vec::with_capacity(ns.len()), HashMap::new());
     for n in ns {
         let root = messages.remove(&n).ok_or(UNKNOWN_THREAD)?;
@@ -233,7 +233,7 @@ pub fn read(conn: &Connection, caller: Caller, roots: Vec<Root>, replies: u32) -
 }
 
 fn read_one(conn: &Connection, caller: Caller, root: Root, replies: u32) -> Result<Thread> {
-    read(conn, caller, vec![root], replies)?.pop().ok_or(UNKNOWN_THREAD)
+    load_list(conn, caller, vec![root], replies)?.pop().ok_or(UNKNOWN_THREAD)
 }
 
 /// The latest replies, oldest first.

@@ -35,7 +35,7 @@ const SELECT: &str = "select o.id, o.slug, o.name, u.email,
     from organisations o cross join users u on u.id = o.owner_id where o.deleted_at is null";
 
 fn from_row(row: &Row) -> rusqlite::Result<Listed> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Listed {
         id: columns.take()?,
         slug: columns.take()?,
@@ -90,7 +90,7 @@ pub fn find(conn: &Connection, name: &str) -> Result<OrganisationId> {
 }
 
 /// A caller in the name of an organisation's owner.
-pub fn owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
+pub fn caller_for_owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
     let owner = conn
         .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
         .query_row([id], |row| row.get(0))
@@ -99,9 +99,9 @@ pub fn owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
 }
 
 /// A caller in the name of the member with this address. 422 if the account is no member.
-pub fn member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Caller> {
+pub fn caller_for_member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Caller> {
     let caller = Caller::acting_as(accounts::find_by_email(conn, email)?.ok_or(NO_ACCOUNT)?.id);
-    access::is_member(
+    access::require_member(
         conn,
         caller,
         id,
@@ -112,7 +112,7 @@ pub fn member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Call
 
 /// Makes the first administrator of the server and their organisation. 422 if there is an administrator already: all writes
 /// share one transaction at a time, so two people at once make one.
-pub fn make_first_administrator(tx: &mut Tx, new: &New, password_hash: &str, organisation: Edit) -> Result<()> {
+pub fn make_server_administrator(tx: &mut Tx, new: &New, password_hash: &str, organisation: Edit) -> Result<()> {
     if accounts::administration::has_superadmin(tx)? {
         return Err(Error::Invalid(Code::SetupOver.says("This server has an administrator already")));
     }
@@ -129,13 +129,13 @@ pub fn create(tx: &mut Tx, name: &str, owner: &str) -> Result<OrganisationId> {
 
 /// Deletes an organisation, as its owner could.
 pub fn delete(tx: &mut Tx, id: OrganisationId) -> Result<()> {
-    let owner = owner(tx, id)?;
+    let owner = caller_for_owner(tx, id)?;
     organisations::delete(tx, owner, id)
 }
 
 /// Makes the member with this address the owner.
 pub fn transfer(tx: &mut Tx, id: OrganisationId, email: &str) -> Result<()> {
-    let owner = owner(tx, id)?;
+    let owner = caller_for_owner(tx, id)?;
     let heir = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
     organisations::pass_on(tx, owner, id, heir.id).map(drop)
 }
@@ -161,7 +161,7 @@ pub fn invitations(conn: &Connection, id: OrganisationId, limit: u32, now: Time)
          where i.organisation_id = ?1 and i.accepted_at is null order by i.created_at desc, i.id desc limit ?2",
     )?;
     let row = |row: &Row| {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         let (id, email, role, invited_by, sent_at) =
             (columns.take()?, columns.take()?, columns.take()?, columns.take()?, columns.take()?);
         let expires_at: Time = columns.take()?;

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Ends a bot whose membership has ended. Nobody can bring it back.
-pub(super) fn retire(tx: &mut Tx, bot: UserId) -> Result<()> {
+pub(super) fn retire_bot(tx: &mut Tx, bot: UserId) -> Result<()> {
     tx.prepare_cached("delete from bots where user_id = ?1")?.execute([bot])?;
     tx.prepare_cached("update users set is_active = 0, updated_at = ?2 where id = ?1")?.execute((bot, tx.now()))?;
     sessions::end_others(tx, bot, None)

@@ -13,7 +13,7 @@ use crate::{
             self,
             profiles::{self, Edit},
         },
-        organisations::{bot_address, leaving, members, memberships, roles},
+        organisations::{bot_callbacks, leaving, members, memberships, roles},
         page::Page,
         rights::{BuiltInRole, MemberStatus, Rights},
         text::{self, Rule},
@@ -107,15 +107,15 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
     tx.then(Effect::AccountChanged(bot));
     let account = accounts::get(tx, bot)?;
     members::join(tx, organisation, &account, &role)?;
-    let secret = bot_address::set(tx, caller, bot, Some(&new.url), false)?;
+    let secret = bot_callbacks::set(tx, caller, bot, Some(&new.url), false)?;
     Ok((get(tx, bot)?, secret))
 }
 
 /// Lists the bots of an organisation, in the order of their usernames. For members; 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Bot>> {
-    let own = access::is_member(conn, caller, organisation, OUTSIDER)?;
+    let own = access::require_member(conn, caller, organisation, OUTSIDER)?;
     let mut bots = page_of(conn, organisation, page)?;
-    if !caller.sees_programs(own) {
+    if !caller.sees_program_addresses(own) {
         bots.iter_mut().for_each(|bot| bot.url.clear());
     }
     Ok(bots)
@@ -172,7 +172,7 @@ pub fn update(
         tx.prepare_cached("update bots set description = ?2 where user_id = ?1")?.execute((bot, description))?;
     }
     profiles::change(tx, before, Edit { username, first_name, avatar_url, ..Edit::default() })?;
-    let secret = bot_address::set(tx, caller, bot, url.as_deref(), is_new_secret)?;
+    let secret = bot_callbacks::set(tx, caller, bot, url.as_deref(), is_new_secret)?;
     Ok((get(tx, bot)?, secret))
 }
 
@@ -182,7 +182,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, bot: Us
     let access = find(tx, caller, organisation, bot)?;
     let member = memberships::get(tx, organisation, bot)?;
     access.membership.require_all(member.role.rights)?;
-    leaving::take_out(tx, &member)
+    leaving::end_membership(tx, &member)
 }
 
 fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, bot: UserId) -> Result<BotAccess> {
@@ -205,7 +205,7 @@ fn get(conn: &Connection, bot: UserId) -> Result<Bot> {
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Bot> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Bot {
         id: columns.take()?,
         organisation: columns.take()?,

@@ -116,7 +116,7 @@ pub fn address(site: &Site, organisation: OrganisationId, token: &str) -> String
 
 /// Whether the role has no right that a plain member lacks.
 fn is_harmless(tx: &View, role: &Role) -> Result<bool> {
-    Ok(roles::get(tx, BuiltInRole::Member)?.rights.include(role.rights))
+    Ok(roles::get(tx, BuiltInRole::Member)?.rights.contains(role.rights))
 }
 
 /// A domain as addresses have it; empty for none.
@@ -209,7 +209,7 @@ pub fn join_as_new(
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
     let link = open(tx, token)?;
-    require_unverified(tx, &link)?;
+    require_open_to_unverified(tx, &link)?;
     let id = registration::register_by_link(tx, new, password_hash)?;
     let user = accounts::get(tx, id)?;
     finish(tx, &link, user, device)
@@ -229,7 +229,7 @@ pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result
     };
     let maker = accounts::get(conn, link.created_by)?.shown_name();
     let preview = acceptance::Preview {
-        organisation: acceptance::name(conn, organisation)?,
+        organisation: acceptance::organisation_name(conn, organisation)?,
         email: String::new(),
         is_new_user: true,
         inviter: maker,
@@ -241,7 +241,7 @@ pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result
 }
 
 /// Checks that the link lets in a person whose address is not verified: 403 if not.
-pub fn require_unverified(conn: &View, link: &JoinLink) -> Result<()> {
+pub fn require_open_to_unverified(conn: &View, link: &JoinLink) -> Result<()> {
     if link.domain.is_empty() && !conn.site().require_verified_email {
         return Ok(());
     }
@@ -259,7 +259,7 @@ fn finish(tx: &mut Tx, link: &JoinLink, user: User, device: &sessions::Device) -
     if taken == 0 {
         return Err(Error::internal("the link was open a moment ago"));
     }
-    send::count_joined(tx, link.created_by, link.organisation)?;
+    send::charge_join(tx, link.created_by, link.organisation)?;
     match members::join(tx, link.organisation, &user, &roles::get(tx, link.role_id)?) {
         Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
         other => other?,
@@ -280,7 +280,7 @@ const SELECT: &str = "select l.id, l.organisation_id, l.role_id, r.name, l.creat
     from join_links l join organisations o on o.id = l.organisation_id join roles r on r.id = l.role_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<JoinLink> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(JoinLink {
         id: columns.take()?,
         organisation: columns.take()?,

@@ -9,12 +9,13 @@ use crate::{
     domain::{
         access::Caller,
         accounts::{self, profiles},
-        channels::{record, succession, updates},
+        channels::{record, succession, update_event},
         deferred_work::{self, Cursor, DeferredWork},
         log::{events, revocations},
         organisations::{
-            bot_succession, former_members, member_updates,
+            bot_succession, former_members,
             memberships::{self, Member},
+            update_events,
         },
         rights::Rights,
     },
@@ -32,19 +33,19 @@ const CHANGES: usize = 25;
 /// remove others, callers need `remove:members` and every right of the member's role. 403 for outsiders and if the member is
 /// the owner, 404 if there is no such member.
 pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
-    let (own, member) = memberships::find(tx, caller, organisation, user)?;
+    let (own, member) = memberships::find_for_caller(tx, caller, organisation, user)?;
     if user != caller.user {
-        own.require(Rights::REMOVE_MEMBERS)?;
+        own.require_right(Rights::REMOVE_MEMBERS)?;
         own.require_all(member.role.rights)?;
     }
     if member.is_owner {
         return Err(Error::Forbidden(Code::OwnerProtected, "The owner can't be removed: pass the organisation on first"));
     }
-    take_out(tx, &member)
+    end_membership(tx, &member)
 }
 
 /// Ends the membership of somebody who is not the owner, whatever their status.
-pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
+pub fn end_membership(tx: &mut Tx, member: &Member) -> Result<()> {
     let Member { organisation, user, .. } = *member;
     tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, user))?;
@@ -53,21 +54,21 @@ pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
 
     let account = accounts::get(tx, user)?;
     if account.is_bot {
-        bot_succession::retire(tx, user)?
+        bot_succession::retire_bot(tx, user)?
     } else {
         bot_succession::pass_on(tx, organisation, user)?
     }
-    member_updates::announce(tx, organisation, &account, "removed", member.role.named(), member.status)?;
-    member_updates::emit_own(tx, organisation, user, "left", &member.role.name)?;
+    update_events::announce(tx, organisation, &account, "removed", member.role.number_and_name(), member.status)?;
+    update_events::emit_own(tx, organisation, user, "left", &member.role.name)?;
     // Revoke first: the former member may not see the events that follow.
     revocations::rights(tx, vec![user])?;
-    let rest = slice(tx, organisation, user, &[])?;
+    let rest = leave_slice(tx, organisation, user, &[])?;
     deferred_work::defer(tx, DeferredWork::Departure { organisation, user }, rest)
 }
 
 /// Takes the former member out of some of the organisation's channels, in the order of their identifiers. Direct messages
 /// keep both sides, and open again if the former member comes back.
-pub fn slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+pub fn leave_slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let channels: Vec<ChannelId> = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and is_dm = 0 and id > ?2 order by id limit ?3")?
         .query_map((organisation, after, LOOKED_AT as i64), |row| row.get(0))?
@@ -101,11 +102,11 @@ fn leave(tx: &mut Tx, channel: ChannelId, user: UserId) -> Result<usize> {
     }
     if was_in {
         // Only the channel is told: the former member's own stream has ended.
-        let body = updates::update_body(tx, channel, "left", user)?;
-        updates::emit(tx, channel, Stream::Channel(channel), user, &body)?;
+        let body = update_event::update_body(tx, channel, "left", user)?;
+        update_event::emit(tx, channel, Stream::Channel(channel), user, &body)?;
     }
     if is_passed_on {
-        updates::announce(tx, channel, "updated", user)?;
+        update_event::announce(tx, channel, "updated", user)?;
     }
     Ok(usize::from(was_in) + usize::from(is_passed_on))
 }

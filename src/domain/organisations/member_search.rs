@@ -1,6 +1,7 @@
 //! Finding members of an organisation by their names, e-mail addresses and roles.
 //!
-//! Each membership has the member's names beside it ([`crate::domain::accounts::member_names`]), so that a search looks through one range of rows and no account.
+//! Each membership has the member's names beside it ([`crate::domain::accounts::searchable_names`]), so that a search looks
+//! through one range of rows and no account.
 
 use rusqlite::Connection;
 
@@ -8,7 +9,7 @@ use crate::{
     db::Columns,
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, OUTSIDER},
-        accounts::member_names::BEGINNING,
+        accounts::searchable_names::BEGINNING,
         organisations::roles,
         text::{self, Rule},
     },
@@ -21,7 +22,7 @@ text::rules! {
     /// What is searched for in the names and e-mail addresses of members.
     pub Text: Rule::line(256);
     /// Identifiers of users.
-    pub Ids: Rule::identifiers();
+    pub Ids: Rule::identifier_list();
 }
 
 /// Which members are wanted.
@@ -49,7 +50,7 @@ impl Search {
 }
 
 /// The identifiers of users in a request, separated by commas. 400 unless they are at most 100.
-pub fn ids(text: &str) -> Result<Vec<UserId>> {
+pub fn parse_user_ids(text: &str) -> Result<Vec<UserId>> {
     let text = Ids::check(text, "ids").map_err(Error::BadRequest)?;
     let ids = text.split(',').map(|id| id.parse().map(UserId));
     ids.collect::<Result<_, _>>()
@@ -62,9 +63,9 @@ pub fn ids(text: &str) -> Result<Vec<UserId>> {
 /// A slow read: it looks at all members of the organisation, a millisecond for 10,000. The longest word is sought by SQLite,
 /// so that few rows leave it.
 pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, search: &Search) -> Result<Vec<UserId>> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
+    access::require_member(conn, caller, organisation, OUTSIDER)?;
     if let Some(channel) = search.channel {
-        access::sees_channel_of(conn, caller, organisation, channel, HIDDEN_CHANNEL)?;
+        access::require_channel_of(conn, caller, organisation, channel, HIDDEN_CHANNEL)?;
     }
     let role = match &search.role {
         Some(named) => {
@@ -82,7 +83,7 @@ pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, sea
     )?;
     let (mut rows, mut found) = (members.query((organisation, role, longest, search.channel))?, Vec::new());
     while let Some(row) = rows.next()? {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         let (user, joined_at, names): (UserId, Time, String) = (columns.take()?, columns.take()?, columns.take()?);
         if search.sought.iter().all(|word| names.contains(word)) {
             found.push((user, joined_at, names));

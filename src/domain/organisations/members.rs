@@ -12,8 +12,8 @@ use crate::{
         channels,
         deferred_work::{self, DeferredWork},
         organisations::{
-            member_updates,
             roles::{self, Role},
+            update_events,
         },
         page::Page,
         rights::{BuiltInRole, MemberStatus},
@@ -40,10 +40,10 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::BadRequest(Code::AlreadyAMember.says("The user is already a member of the organisation")))?;
     require_quota(tx, user.id)?;
-    accounts::member_names::write(tx, user)?;
+    accounts::searchable_names::write(tx, user)?;
     profiles::set_current_organisation(tx, user.id, organisation)?;
-    member_updates::announce(tx, organisation, user, "joined", role.named(), MemberStatus::Active)?;
-    member_updates::emit_own(tx, organisation, user.id, "joined", &role.name)?;
+    update_events::announce(tx, organisation, user, "joined", role.number_and_name(), MemberStatus::Active)?;
+    update_events::emit_own(tx, organisation, user.id, "joined", &role.name)?;
     channels::members::join_default(tx, organisation, user)
 }
 
@@ -70,7 +70,7 @@ fn require_quota(conn: &View, user: UserId) -> Result<()> {
 /// Adds an account to any organisation, with the role that the request names. For platform superadmins; 403 for everybody
 /// else, whatever organisation they name. 404 for an unknown organisation or account, 400 for an unknown role.
 pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
-    if !caller.holds(PlatformRole::Superadmin) {
+    if !caller.has_platform_role(PlatformRole::Superadmin) {
         return Err(Error::Forbidden(Code::PermissionDenied, "Only a superadmin adds users; invite them instead"));
     }
     let exists = tx.prepare_cached("select 1 from organisations where id = ?1 and deleted_at is null")?.exists([organisation])?;
@@ -91,14 +91,14 @@ pub struct Metrics {
 
 /// Counts the members, and those in status `active` who were here in the last `days`. `is_here` knows the users whose visit
 /// is not written yet. For members; 403 for outsiders.
-pub fn metrics(
+pub fn count_active(
     conn: &View,
     caller: Caller,
     organisation: OrganisationId,
     days: u32,
     is_here: impl Fn(UserId) -> bool,
 ) -> Result<Metrics> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
+    access::require_member(conn, caller, organisation, OUTSIDER)?;
     let since = conn.now() - Duration::from_secs(u64::from(days) * 24 * 3600);
     let mut metrics = Metrics { active: 0, total: 0 };
     let mut members = conn.prepare_cached(
@@ -117,7 +117,7 @@ pub fn metrics(
 
 /// Counts the members in the role `guest`, whatever their status. For members; 403 for outsiders.
 pub fn count_guests(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<i64> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
+    access::require_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn
         .prepare_cached("select count(*) from organisation_members where organisation_id = ?1 and role_id = ?2")?
         .query_row((organisation, BuiltInRole::Guest), |row| row.get(0))?)
@@ -147,7 +147,7 @@ pub struct Listed {
 
 /// Lists all members whatever their status, newest first. For members; 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
+    access::require_member(conn, caller, organisation, OUTSIDER)?;
     let sql = format!("{SELECT} where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map((organisation, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
@@ -155,7 +155,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
 
 /// Counts the rows of [`list`]. For members; 403 for outsiders.
 pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<u32> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
+    access::require_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn
         .prepare_cached("select count(*) from organisation_members where organisation_id = ?1")?
         .query_row([organisation], |row| row.get(0))?)
@@ -169,8 +169,8 @@ pub fn read(conn: &Connection, organisation: OrganisationId, members: &[UserId])
 }
 
 /// Reads these users, in the same order, as far as they are members or have been. For members; 403 for outsiders.
-pub fn named(conn: &Connection, caller: Caller, organisation: OrganisationId, users: &[UserId]) -> Result<Vec<Listed>> {
-    access::is_member(conn, caller, organisation, OUTSIDER)?;
+pub fn find_by_ids(conn: &Connection, caller: Caller, organisation: OrganisationId, users: &[UserId]) -> Result<Vec<Listed>> {
+    access::require_member(conn, caller, organisation, OUTSIDER)?;
     let mut members = conn.prepare_cached(&format!("{SELECT} where m.organisation_id = ?1 and m.user_id = ?2"))?;
     let mut former = conn.prepare_cached(FORMER)?;
     let mut named = Vec::new();
@@ -197,7 +197,7 @@ const SELECT: &str =
       join roles r on r.id = m.role_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Listed> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     let (email, username): (String, String) = (columns.take()?, columns.take()?);
     let full_name = accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?);
     Ok(Listed {

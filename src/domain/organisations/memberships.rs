@@ -9,8 +9,9 @@ use crate::{
         accounts::{self, profiles},
         log::revocations,
         organisations::{
-            bot_succession, member_updates,
+            bot_succession,
             roles::{self, Role},
+            update_events,
         },
         rights::{MemberStatus, Rights},
         text::{self, Rule},
@@ -32,8 +33,13 @@ pub struct Member {
 
 /// The caller's own membership, and a member whatever their status. For members; 403 for outsiders, 404 if there is no such
 /// member.
-pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<(Membership, Member)> {
-    let own = access::is_member(conn, caller, organisation, access::OUTSIDER)?;
+pub fn find_for_caller(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    user: UserId,
+) -> Result<(Membership, Member)> {
+    let own = access::require_member(conn, caller, organisation, access::OUTSIDER)?;
     Ok((own, get(conn, organisation, user)?))
 }
 
@@ -62,9 +68,9 @@ pub struct Edit {
 /// access at once, and reactivation gives it back. 400 for an unknown role or status, 403 for outsiders and without the
 /// rights.
 pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, edit: Edit) -> Result<Member> {
-    let (own, before) = find(tx, caller, organisation, user)?;
-    if !own.rights.include(Rights::MANAGE_ROLES) {
-        own.require(Rights::REMOVE_MEMBERS)?;
+    let (own, before) = find_for_caller(tx, caller, organisation, user)?;
+    if !own.rights.contains(Rights::MANAGE_ROLES) {
+        own.require_right(Rights::REMOVE_MEMBERS)?;
     }
     own.require_all(before.role.rights)?;
     if before.is_owner && user != caller.user {
@@ -86,24 +92,24 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     )?
     .execute((organisation, user, role.id, status, tx.now()))?;
     let account = accounts::get(tx, user)?;
-    member_updates::announce(tx, organisation, &account, "updated", role.named(), status)?;
+    update_events::announce(tx, organisation, &account, "updated", role.number_and_name(), status)?;
     if status == MemberStatus::Deactivated {
         profiles::leave_current_organisation(tx, user, organisation)?;
         bot_succession::pass_on(tx, organisation, user)?;
-        member_updates::emit_own(tx, organisation, user, "left", &role.name)?;
+        update_events::emit_own(tx, organisation, user, "left", &role.name)?;
         revocations::rights(tx, vec![user])?;
     } else if before.status == MemberStatus::Deactivated {
         // The member may not see what was pushed while they were deactivated.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, log::last_seq(tx)?))?;
-        member_updates::emit_own(tx, organisation, user, "joined", &role.name)?;
+        update_events::emit_own(tx, organisation, user, "joined", &role.name)?;
     }
     Ok(Member { role, status, ..before })
 }
 
 /// Pins or unpins the organisation in the caller's own list of organisations. For members; 404 for outsiders.
 pub fn pin(tx: &mut Tx, caller: Caller, organisation: OrganisationId, is_pinned: bool) -> Result<()> {
-    access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     tx.prepare_cached("update organisation_members set is_pinned = ?3 where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, caller.user, is_pinned))?;
     Ok(())
@@ -114,7 +120,7 @@ fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) ->
     if role.as_ref().is_some_and(|role| role.id == member.role.id) {
         return Ok(member.role.clone());
     }
-    own.require(Rights::MANAGE_ROLES)?;
+    own.require_right(Rights::MANAGE_ROLES)?;
     if member.is_owner {
         return Err(Error::Forbidden(Code::OwnerProtected, "The owner stays an admin"));
     }
@@ -132,7 +138,7 @@ fn new_status(own: Membership, member: &Member, named: &str) -> Result<MemberSta
     if status == Some(member.status) {
         return Ok(member.status);
     }
-    own.require(Rights::REMOVE_MEMBERS)?;
+    own.require_right(Rights::REMOVE_MEMBERS)?;
     Status::check(named, "status").map_err(Error::BadRequest)?;
     let status = status.ok_or_else(|| Error::internal("each status has its name"))?;
     if member.is_owner && status == MemberStatus::Deactivated {

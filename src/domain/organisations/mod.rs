@@ -5,21 +5,21 @@
 //! text.
 
 pub mod administration;
-pub mod bot_address;
+pub mod bot_callbacks;
 mod bot_succession;
 pub mod bots;
 pub mod former_members;
 pub mod invitations;
 pub mod join_links;
 pub mod leaving;
-pub mod links;
+pub mod link_purpose;
 pub mod member_search;
-pub mod member_updates;
 pub mod members;
 pub mod memberships;
 pub mod payloads;
 pub mod roles;
 pub mod slugs;
+pub mod update_events;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -194,7 +194,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
 /// Deletes an organisation: it disappears for all members, and subscriptions to its streams end. For the owner; 403 for
 /// other members, 404 for outsiders.
 pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
-    access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
+    access::require_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let organisation = get(tx, caller, id)?;
     let owned = tx
         .prepare_cached("update organisations set deleted_at = ?3, channels_count = 0 where id = ?1 and owner_id = ?2")?
@@ -216,8 +216,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
 /// Makes another member the owner, in the role `admin`, and tells the members. For the owner; 403 for other members. 404 for
 /// outsiders and if there is no such member, 422 if that member or their account is deactivated, or is a bot.
 pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
-    access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
-    let (_, heir) = memberships::find(tx, caller, id, user)?;
+    access::require_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
+    let (_, heir) = memberships::find_for_caller(tx, caller, id, user)?;
     let organisation = get(tx, caller, id)?;
     if organisation.owner_id != caller.user {
         return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner passes an organisation on"));
@@ -240,8 +240,8 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     )?
     .execute((id, user, admin.id, now))?;
     let former = memberships::get(tx, id, caller.user)?;
-    member_updates::announce(tx, id, &accounts::own(tx, caller)?, "updated", former.role.named(), former.status)?;
-    member_updates::announce(tx, id, &account, "updated", admin.named(), heir.status)?;
+    update_events::announce(tx, id, &accounts::own(tx, caller)?, "updated", former.role.number_and_name(), former.status)?;
+    update_events::announce(tx, id, &account, "updated", admin.number_and_name(), heir.status)?;
     let organisation = get(tx, caller, id)?;
     announce(tx, caller, "updated", &organisation)?;
     Ok(organisation)
@@ -294,7 +294,7 @@ impl Own {
 pub fn chosen(conn: &Connection, caller: Caller, named: Option<&str>) -> Result<OrganisationId> {
     if let Some(named) = named {
         let Ok(id) = named.parse().map(OrganisationId) else { return Ok(slugs::find(conn, caller, named)?.id) };
-        return access::is_member(conn, caller, id, UNKNOWN_ORGANISATION).map(|_| id);
+        return access::require_member(conn, caller, id, UNKNOWN_ORGANISATION).map(|_| id);
     }
     if let Some(current) = accounts::own(conn, caller)?.current_org
         && access::membership(conn, current, caller.user)?.is_some()
@@ -313,7 +313,7 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
          where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null order by o.name collate nocase, o.id limit ?2 offset ?3"
     );
     let row = |row: &Row| {
-        let mut columns = Columns::of(row);
+        let mut columns = Columns::of_row(row);
         Ok(Own {
             id: columns.take()?,
             name: columns.take()?,
@@ -334,7 +334,7 @@ const FROM: &str =
 
 /// Takes the columns of [`get`].
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Organisation {
         role_id: columns.take()?,
         role: columns.take()?,

@@ -14,8 +14,8 @@ use crate::{
         deferred_work::{self, Cursor, DeferredWork},
         log::events,
         organisations::{
-            member_updates,
             payloads::{Permissions, RoleUpdate},
+            update_events,
         },
         rights::{self, BuiltInRole, MemberStatus, OWNER, Rights},
         text::{self, Rule},
@@ -28,7 +28,7 @@ use crate::{
 
 text::rules! {
     /// A role's name: numbers name roles by their integers.
-    pub Name: Rule::no_number(64);
+    pub Name: Rule::not_a_number(64);
     pub Description: Rule::text(255);
     /// The integer, the UUID, the key or the name of a role.
     pub Named: Rule::name(64);
@@ -53,7 +53,7 @@ pub struct Role {
 
 impl Role {
     /// The integer and the name.
-    pub fn named(&self) -> (i64, &str) {
+    pub fn number_and_name(&self) -> (i64, &str) {
         (self.id, &self.name)
     }
 }
@@ -111,13 +111,13 @@ pub fn names(conn: &Connection, organisation: OrganisationId) -> Result<String> 
 
 /// Lists the roles of an organisation. For members; 404 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Role>> {
-    access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     all(conn, organisation)
 }
 
 /// The role that the request names. For members; 404 for outsiders, and if there is no such role.
 pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<Role> {
-    access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
+    access::require_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     find(conn, organisation, named)?.ok_or(UNKNOWN)
 }
 
@@ -125,7 +125,7 @@ pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, nam
 pub struct Edit {
     pub name: Option<String>,
     pub description: Option<String>,
-    /// Rights by name or by key; see [`Rights::with`].
+    /// Rights by name or by key; see [`Rights::changed_by`].
     pub permissions: BTreeMap<String, bool>,
 }
 
@@ -133,7 +133,7 @@ pub struct Edit {
 /// a bad or taken name and beyond the most roles of an organisation.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &Edit) -> Result<Role> {
     let membership = access::may(tx, caller, Rights::MANAGE_ROLES, organisation, UNKNOWN_ORGANISATION)?;
-    let rights = Rights(0).with(&new.permissions)?;
+    let rights = Rights(0).changed_by(&new.permissions)?;
     membership.require_all(rights)?;
     let name = check_name(new.name.as_deref().unwrap_or_default())?;
     let own: i64 = tx
@@ -166,7 +166,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
 /// `manage:roles` and every right that the role has before and after. 403 for built-in roles, 422 for a bad or taken name.
 pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str, edit: &Edit) -> Result<Role> {
     let (membership, role) = managed(tx, caller, organisation, named)?;
-    let rights = role.rights.with(&edit.permissions)?;
+    let rights = role.rights.changed_by(&edit.permissions)?;
     membership.require_all(rights)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let description = edit.description.as_deref().map(check_description).transpose()?;
@@ -197,14 +197,14 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         member.rights,
         tx.now(),
     ))?;
-    let rest = slice(tx, role.id)?;
+    let rest = reassign_holders_slice(tx, role.id)?;
     deferred_work::defer(tx, DeferredWork::Role { role: role.id }, rest)?;
     announce(tx, organisation, caller, "deleted", &role)
 }
 
 /// Gives some holders of a deleted role, and some of those invited to it, the role `member`, and tells their organisation.
 /// The last slice deletes the role's row.
-pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
+pub fn reassign_holders_slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
     let invited = tx
         .prepare_cached(
             "update invitations set role_id = ?2 where id in (select id from invitations where role_id = ?1 limit ?3)",
@@ -223,7 +223,7 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
     let member = get(tx, BuiltInRole::Member)?;
     for (organisation, user, status) in &holders {
         let user = accounts::get(tx, *user)?;
-        member_updates::announce(tx, *organisation, &user, "updated", member.named(), *status)?;
+        update_events::announce(tx, *organisation, &user, "updated", member.number_and_name(), *status)?;
     }
     if invited == SLICE || holders.len() == SLICE {
         return Ok(Some(Cursor::new()));
@@ -240,10 +240,10 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
         id: role.id,
         uuid: role.uuid,
         key: &role.name,
-        name: rights::title(&role.name),
+        name: rights::role_title(&role.name),
         description: &role.description,
         permission_list: role.rights.list(),
-        permissions: Permissions { permission_list: role.rights.keys() },
+        permissions: Permissions { permission_list: role.rights.with_all_keys() },
         created_at: role.created_at,
         updated_at: role.updated_at,
     };
@@ -253,9 +253,9 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
 /// The caller's membership, and a custom role that they may change. Needs `manage:roles` and every right of the role; 404
 /// for outsiders and if there is no such role, 403 for built-in roles.
 fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<(Membership, Role)> {
-    let membership = access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
+    let membership = access::require_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
-    membership.require(Rights::MANAGE_ROLES)?;
+    membership.require_right(Rights::MANAGE_ROLES)?;
     if role.organisation.is_none() {
         return Err(Error::Forbidden(Code::RoleBuiltIn, "Built-in roles can't be changed"));
     }
@@ -287,7 +287,7 @@ fn check_description(text: &str) -> Result<String> {
 const SELECT: &str = "select id, uuid, organisation_id, name, description, rights, created_at, updated_at from roles";
 
 fn from_row(row: &Row) -> rusqlite::Result<Role> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Role {
         id: columns.take()?,
         uuid: columns.take()?,

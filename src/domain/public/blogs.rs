@@ -7,7 +7,7 @@ use crate::{
     domain::{
         access::{Caller, PlatformRole},
         page::Page,
-        public::categories,
+        public::blog_categories,
         text::{self, Rule, Ruled},
     },
     error::{Code, Error, Result},
@@ -16,7 +16,7 @@ use crate::{
 };
 
 text::rules! {
-    pub Content: Rule::solid(200_000);
+    pub Content: Rule::non_blank_text(200_000);
     pub Title: Rule::line(120);
     pub Search: Rule::text(256);
 }
@@ -70,7 +70,7 @@ impl New {
 
 /// Stores a checked blog post. 400 for an unknown category.
 pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<()> {
-    categories::find(tx, new.category)?
+    blog_categories::find(tx, new.category)?
         .ok_or_else(|| Error::BadRequest(Code::CategoryNotFound.says("category_id: no such category").at("category_id")))?;
     tx.prepare_cached(
         "insert into blogs (id, title, content, category_id, image_url, folded, author_id, created_at, updated_at)

@@ -18,9 +18,9 @@ use crate::{
 };
 
 text::rules! {
-    pub Name: Rule::solid(200);
+    pub Name: Rule::non_blank_text(200);
     pub PhoneNumber: Rule::text(50);
-    pub Content: Rule::solid(10_000);
+    pub Content: Rule::non_blank_text(10_000);
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -58,7 +58,7 @@ impl Contact {
     /// The mail that reports this contact to the address `to`, which comes from the server's settings.
     pub fn mail(&self, to: &str) -> mail::Mail {
         let shown = self.cleaned();
-        let (name, phone) = (mail::name(&shown.name), mail::name(&shown.phone_number));
+        let (name, phone) = (mail::harmless(&shown.name), mail::harmless(&shown.phone_number));
         let phone = if phone.is_empty() { String::new() } else { format!("\nPhone: {phone}") };
         let text = format!("Name: {name}\nE-mail: {}{phone}\n\n{}", shown.email, shown.message);
         mail::contact(to, &shown.name, text::email_address(&self.email), &text)

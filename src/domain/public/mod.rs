@@ -2,7 +2,7 @@
 //!
 //! Uses access, accounts, mail_queue, page and text; no other area of the domain uses it.
 
+pub mod blog_categories;
 pub mod blogs;
-pub mod categories;
 pub mod contacts;
 pub mod testimonials;

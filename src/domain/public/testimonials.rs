@@ -17,7 +17,7 @@ use crate::{
 
 text::rules! {
     pub CompanyName: Rule::name(200);
-    pub Content: Rule::solid(5000);
+    pub Content: Rule::non_blank_text(5000);
 }
 
 #[derive(Clone, Debug)]

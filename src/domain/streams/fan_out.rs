@@ -10,9 +10,9 @@ use rusqlite::Connection;
 
 use crate::{
     domain::{
-        channels::reading::{self, Counts, Notice, Template},
+        channels::reading::{self, Counts, CountsTemplate, UnreadNotice},
         log::events,
-        messages::thread_marks::{self, Unread},
+        messages::thread_unreads::{self, Unread},
     },
     error::{Error, Result},
     event::{Audience, Event, Kind, Recovery, Stream},
@@ -37,12 +37,12 @@ pub enum Readers {
 
 struct ChannelAudience {
     organisation: OrganisationId,
-    notice: Template,
+    notice: CountsTemplate,
     members: Vec<(UserId, Counts)>,
 }
 
 struct ThreadAudience {
-    notice: thread_marks::Notice,
+    notice: thread_unreads::Notice,
     members: Vec<(UserId, Unread)>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> FanOut<'a> {
         if is_for_nobody || !matches!(event.audience, Audience::Members | Audience::Both) {
             return Ok(());
         }
-        if event.recovery() == Some(Recovery::ThreadState) {
+        if event.recovery_method() == Some(Recovery::ThreadState) {
             return self.publish_to_thread(&event, publish);
         }
         let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
@@ -74,10 +74,10 @@ impl<'a> FanOut<'a> {
         };
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
-            match event.recovery() {
+            match event.recovery_method() {
                 // Each member receives their current unread counts, as after recovery.
                 Some(Recovery::UnreadState) => publish(&stream, &|| {
-                    events::with_notification_id(epoch, event.seq, Kind::Unread, &channel.notice.body(*counts))
+                    events::add_notification_id(epoch, event.seq, Kind::Unread, &channel.notice.publication_body(*counts))
                 }),
                 Some(Recovery::ChannelState | Recovery::ThreadState | Recovery::Each) | None => publish(&stream, &as_it_is),
             }
@@ -94,7 +94,7 @@ impl<'a> FanOut<'a> {
         for (user, unread) in &thread.members {
             let body = thread.notice.body(*unread)?;
             publish(&Stream::Personal(thread.notice.organisation, *user).to_string(), &|| {
-                events::with_notification_id(self.epoch, event.seq, Kind::ThreadUnread, &body)
+                events::add_notification_id(self.epoch, event.seq, Kind::ThreadUnread, &body)
             });
         }
         Ok(())
@@ -103,20 +103,20 @@ impl<'a> FanOut<'a> {
 
 impl ThreadAudience {
     fn read(conn: &Connection, stream: &str, readers: &Readers) -> Result<ThreadAudience> {
-        let root = thread_marks::root_of(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
-        let mut members = thread_marks::members(conn, root)?;
+        let root = thread_unreads::root_of(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
+        let mut members = thread_unreads::members(conn, root)?;
         if let Readers::These(users) = readers {
             members.retain(|(user, _)| users.contains(user));
         }
-        Ok(ThreadAudience { notice: thread_marks::Notice::find(conn, root)?, members })
+        Ok(ThreadAudience { notice: thread_unreads::Notice::of_thread(conn, root)?, members })
     }
 }
 
 impl ChannelAudience {
     fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<ChannelAudience> {
-        let notice = Notice::find(conn, id)?;
+        let notice = UnreadNotice::of_channel(conn, id)?;
         let members = match readers {
-            Readers::These(users) if (users.len() as i64) < notice.members => reading::members_among(conn, id, users)?,
+            Readers::These(users) if (users.len() as i64) < notice.members => reading::counts_among(conn, id, users)?,
             _ => reading::members(conn, id)?,
         };
         Ok(ChannelAudience { organisation: notice.organisation, notice: notice.template()?, members })

@@ -38,7 +38,7 @@ pub enum Step {
 
 /// The slice of rows after the seq `taken`, or `None` at the end of the log.
 pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
-    let (epoch, floor) = (log::epoch(conn)?, cursors::floor(conn)?);
+    let (epoch, floor) = (log::epoch(conn)?, cursors::last_pruned(conn)?);
     let mut fan_out = FanOut::new(conn, &epoch, Readers::All);
     let mut slice = Slice { steps: Vec::new(), seq: taken.max(floor), lost: (floor - taken).max(0), epoch: epoch.clone() };
     let mut bytes = 0;

@@ -1,13 +1,13 @@
 //! Streams: the push channels `<channel>`, `<thread>`, `<organisation>`, `<organisation>/<user>` and `<user>`, and who may hear
 //! them.
 //! [`fan_out`] turns rows of the event log into live [`publications`], [`recovery`] gives clients what they missed,
-//! [`forwarding`] feeds an external Centrifugo, and [`publishing`] logs what other programs publish. Rights are checked at
+//! [`forwarding`] feeds an external Centrifugo, and [`program_publications`] logs what other programs publish. Rights are checked at
 //! each subscription and whenever they change. Uses access, channels, log and messages; no other area of the domain uses it.
 
 pub mod fan_out;
 pub mod forwarding;
+pub mod program_publications;
 pub mod publications;
-pub mod publishing;
 pub mod recovery;
 
 use std::borrow::Cow;
@@ -75,7 +75,7 @@ pub fn find(conn: &Connection, name: &str) -> Result<Option<Stream>> {
 }
 
 /// The stream of that name, if the user may hear it now.
-pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Stream>> {
+pub fn find_audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Stream>> {
     let id = match parse(name) {
         None => return Ok(None),
         Some(Name::Personal(organisation, owner)) => {
@@ -102,14 +102,14 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
 /// The stream of that name, if the caller may hear it now. A token for some channels opens their streams and those of their
 /// threads.
 pub fn open_to(conn: &Connection, caller: Caller, name: &str) -> Result<Option<Stream>> {
-    let Some(stream) = audible(conn, caller.user, name)? else { return Ok(None) };
+    let Some(stream) = find_audible(conn, caller.user, name)? else { return Ok(None) };
     let channel = match stream {
-        _ if !caller.grant.is_limited() => return Ok(Some(stream)),
+        _ if !caller.grant.is_channel_limited() => return Ok(Some(stream)),
         Stream::Channel(channel) => Some(channel),
         Stream::Thread(thread) => channel_of(conn, thread)?,
         _ => None,
     };
-    Ok(channel.map_or(Ok(false), |channel| access::is_open(conn, caller, channel))?.then_some(stream))
+    Ok(channel.map_or(Ok(false), |channel| access::token_admits_channel(conn, caller, channel))?.then_some(stream))
 }
 
 /// The organisations whose streams are among a user's [`own`].
@@ -133,7 +133,7 @@ pub fn own(conn: &Connection, user: UserId) -> Result<Vec<Stream>> {
 /// None if that message is gone.
 fn whole<'a>(conn: &Connection, mut event: Cow<'a, Event>) -> Result<Option<Cow<'a, Event>>> {
     if let (Kind::Message, true, Some(n)) = (event.kind, event.body.is_empty(), event.message) {
-        let Some(message) = messages::lists::find_at(conn, n)? else { return Ok(None) };
+        let Some(message) = messages::lists::find_by_number(conn, n)? else { return Ok(None) };
         event.to_mut().body = serde_json::to_string(&message).map_err(Error::internal)?;
     }
     Ok(Some(event))

@@ -11,9 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Params};
 use crate::{
     db::log,
     domain::{
-        channels::reading::{self, Notice},
+        channels::reading::{self, UnreadNotice},
         log::{cursors, events},
-        messages::thread_marks,
+        messages::thread_unreads,
         streams::{
             publications::{Publication, Recent},
             whole,
@@ -60,7 +60,7 @@ pub fn missed(
     (recent, room): (&Recent, &mut usize),
 ) -> Result<Option<Vec<Publication>>> {
     let last = last_seq(conn, stream, offset)?;
-    let is_cut = offset < cursors::floor(conn)? && last > offset;
+    let is_cut = offset < cursors::last_pruned(conn)? && last > offset;
     if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
         return Ok(None);
     }
@@ -180,14 +180,14 @@ fn personal(
         }
         let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
         if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
-            let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?)?;
-            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::Unread, &body).into() });
+            let body = UnreadNotice::of_channel(conn, channel.id)?.publication_body(reading::counts(conn, channel.id, user)?)?;
+            found.push(Publication { seq, body: events::add_notification_id(epoch, seq, Kind::Unread, &body).into() });
         }
     }
     for (seq, root) in changed_threads(conn, &stream, user, &channels, range)? {
-        let Some(unread) = thread_marks::find(conn, root, user)? else { continue };
-        let body = thread_marks::Notice::find(conn, root)?.body(unread)?;
-        found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::ThreadUnread, &body).into() });
+        let Some(unread) = thread_unreads::find(conn, root, user)? else { continue };
+        let body = thread_unreads::Notice::of_thread(conn, root)?.body(unread)?;
+        found.push(Publication { seq, body: events::add_notification_id(epoch, seq, Kind::ThreadUnread, &body).into() });
     }
     Ok(found)
 }
@@ -205,7 +205,7 @@ fn changed_threads(
         // The last event of a thread stands directly before or after one of its channel.
         if channel.last_seq >= range.after {
             let between = (range.after.max(channel.joined_seq), range.before);
-            seqs.extend(thread_marks::changed(conn, (channel.id, user), between, range.newest_first, range.limit)?);
+            seqs.extend(thread_unreads::find_changed(conn, (channel.id, user), between, range.newest_first, range.limit)?);
         }
     }
     let mut marked = conn.prepare_cached(

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use url::Host;
 
-use super::names::has_format_characters;
+use super::format_characters::has_format_characters;
 
 /// Octets of an address, at most: RFC 5321's limits allow no more.
 const OCTETS: usize = 254;
@@ -50,7 +50,7 @@ fn mixes_alphabets(local: &str) -> bool {
 
 /// The address of an account that may be there already. It has the form of [`email_address`]; one that this refuses has the form
 /// that it was stored in before such addresses were refused, so that their accounts can still be used.
-pub fn known_email_address(text: &str) -> Option<String> {
+pub fn lenient_email_address(text: &str) -> Option<String> {
     email_address(text).or_else(|| former(text))
 }
 
@@ -83,7 +83,7 @@ fn ascii(domain: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{email_address, known_email_address};
+    use super::{email_address, lenient_email_address};
 
     #[test]
     fn addresses_are_compared_in_ascii_lower_case() {
@@ -141,11 +141,11 @@ mod tests {
 
     #[test]
     fn an_older_address_is_known_as_it_was_stored() {
-        let known = |text| known_email_address(text).unwrap();
+        let known = |text| lenient_email_address(text).unwrap();
         assert_eq!(known(" ADA@exam\u{200b}ple.org"), "ada@exam\u{200b}ple.org");
         assert_eq!(known("Ad\u{430}@example.org"), "ad\u{430}@example.org");
         assert_eq!(known("ada@münchen.example"), "ada@xn--mnchen-3ya.example");
-        assert_eq!(known_email_address("ada"), None);
+        assert_eq!(lenient_email_address("ada"), None);
     }
 
     #[test]

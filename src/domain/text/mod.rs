@@ -2,7 +2,7 @@
 //! `check` enforces it.
 
 mod emails;
-pub mod names;
+pub mod format_characters;
 mod patterns;
 
 use self::{
@@ -13,7 +13,7 @@ use self::{
     },
 };
 pub use self::{
-    emails::{email_address, known_email_address},
+    emails::{email_address, lenient_email_address},
     patterns::is_ideograph,
 };
 use crate::error::{Code, Refusal};
@@ -60,7 +60,7 @@ impl Rule {
     }
 
     /// A text that is not only white space.
-    pub const fn solid(max: usize) -> Rule {
+    pub const fn non_blank_text(max: usize) -> Rule {
         Rule { min: 1, pattern: Some(&SOLID), ..Rule::text(max) }
     }
 
@@ -76,7 +76,7 @@ impl Rule {
 
     /// Without invisible characters, as names are.
     pub const fn visible(self) -> Rule {
-        Rule { is_visible: Some(names::is_visible), ..self }
+        Rule { is_visible: Some(format_characters::has_no_hidden_characters), ..self }
     }
 
     pub const fn username(max: usize) -> Rule {
@@ -84,7 +84,7 @@ impl Rule {
     }
 
     /// A line that is no number, with or without a sign.
-    pub const fn no_number(max: usize) -> Rule {
+    pub const fn not_a_number(max: usize) -> Rule {
         Rule { pattern: Some(&NO_NUMBER), ..Rule::name(max) }
     }
 
@@ -95,7 +95,7 @@ impl Rule {
 
     /// An emoji or its name. It is a segment of paths, of which `.` and `..` would lead elsewhere.
     pub const fn symbol(max: usize) -> Rule {
-        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(names::is_visible_symbol), ..Rule::text(max) }
+        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(format_characters::is_visible_symbol), ..Rule::text(max) }
     }
 
     /// An http or https address with a host, and without a user name or a password; or no text.
@@ -137,7 +137,7 @@ impl Rule {
     }
 
     /// One to 100 identifiers, separated by commas.
-    pub const fn identifiers() -> Rule {
+    pub const fn identifier_list() -> Rule {
         Rule { min: 1, pattern: Some(&IDENTIFIERS), ..Rule::text(100 * 37 - 1) }
     }
 
@@ -239,9 +239,9 @@ pub fn email(text: &str, field: &str) -> Result<String, Refusal> {
     checked_email(text, field, email_address)
 }
 
-/// The address of an account that may be there already, as [`known_email_address`] has it.
-pub fn known_email(text: &str, field: &str) -> Result<String, Refusal> {
-    checked_email(text, field, known_email_address)
+/// The address of an account that may be there already, as [`lenient_email_address`] has it.
+pub fn lenient_email(text: &str, field: &str) -> Result<String, Refusal> {
+    checked_email(text, field, lenient_email_address)
 }
 
 fn checked_email(text: &str, field: &str, parse: fn(&str) -> Option<String>) -> Result<String, Refusal> {

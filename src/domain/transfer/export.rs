@@ -56,7 +56,7 @@ const ORGANISATION: &str =
     from organisations where id = ?1";
 
 fn organisation(row: &Row) -> rusqlite::Result<Organisation> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Organisation {
         id: columns.take()?,
         name: columns.take()?,
@@ -89,7 +89,7 @@ const PEOPLE: &str =
     order by id";
 
 fn person(row: &Row) -> rusqlite::Result<Person> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Person {
         id: columns.take()?,
         email: columns.take()?,
@@ -111,7 +111,7 @@ const ROLES: &str = "select uuid, name, description, rights, created_at, updated
     where organisation_id = ?1 and deleted_at is null order by id";
 
 fn role(row: &Row) -> rusqlite::Result<Role> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Role {
         id: columns.take()?,
         name: columns.take()?,
@@ -127,7 +127,7 @@ const MEMBERS: &str = "select m.user_id, iif(r.deleted_at is null, r.uuid, (sele
     from organisation_members m join roles r on r.id = m.role_id where m.organisation_id = ?1 order by m.created_at, m.user_id";
 
 fn member(row: &Row) -> rusqlite::Result<Member> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Member {
         person: columns.take()?,
         role: columns.take()?,
@@ -159,7 +159,7 @@ fn channels(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result
 
 /// The channel, and the key of a direct message.
 fn channel(row: &Row) -> rusqlite::Result<(Channel, Option<[u8; 32]>)> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     let channel = Channel {
         id: columns.take()?,
         name: columns.take()?,
@@ -205,7 +205,7 @@ fn channel_members(conn: &Connection, of: OrganisationId, to: &mut dyn Write) ->
 }
 
 fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(ChannelMember {
         channel: columns.take()?,
         person: columns.take()?,
@@ -240,7 +240,7 @@ fn messages(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result
 }
 
 fn message(row: &Row) -> Result<(i64, Message)> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     let n = columns.take()?;
     let message = Message {
         id: columns.take()?,
@@ -277,7 +277,7 @@ const WEBHOOKS: &str =
     where c.organisation_id = ?1 and c.deleted_at is null and w.deleted_at is null order by w.created_at, w.id";
 
 fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Webhook {
         id: columns.take()?,
         channel: columns.take()?,
@@ -285,7 +285,7 @@ fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
         name: columns.take()?,
         event_name: columns.take()?,
         url: columns.take()?,
-        events: Some(columns.take::<Subscription>()?.names().into_iter().map(str::to_owned).collect()),
+        events: Some(columns.take::<Subscription>()?.kind_names().into_iter().map(str::to_owned).collect()),
         trigger_words: columns.take::<TriggerWords>()?.words().to_vec(),
         created_at: columns.take()?,
         updated_at: columns.take()?,

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domain::{messages::mentions::Mention, text::names},
+    domain::{messages::mentions::Mention, text::format_characters},
     error::{Error, Result},
-    formats::lists::list,
+    formats::bounded_lists::deserialize_bounded,
     id::{ChannelId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
     time::Time,
 };
@@ -76,9 +76,9 @@ pub struct Person {
     pub id: UserId,
     pub email: String,
     pub username: String,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub first_name: String,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub last_name: String,
     pub avatar_url: String,
     /// Whether the account is enabled.
@@ -99,7 +99,7 @@ pub struct Bot {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Organisation {
     pub id: OrganisationId,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub name: String,
     pub description: String,
     pub email: String,
@@ -116,7 +116,7 @@ pub struct Organisation {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Role {
     pub id: RoleUuid,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub name: String,
     pub description: String,
     /// The sum of the rights' numbers, as in `schema.sql`.
@@ -138,7 +138,7 @@ pub struct Member {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Channel {
     pub id: ChannelId,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub name: String,
     pub description: String,
     pub topic: String,
@@ -151,7 +151,7 @@ pub struct Channel {
     pub updated_at: Time,
     pub archived_at: Option<Time>,
     /// Whom a direct message was opened with. Empty if one of them has left the organisation: then nobody opens it again.
-    #[serde(deserialize_with = "list::<_, _, 1_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 1_000>")]
     pub participants: Vec<UserId>,
 }
 
@@ -166,7 +166,7 @@ pub struct ChannelMember {
     /// The last message that they have read; none if there was none when they joined.
     pub read: Option<MessageId>,
     /// Threads of the channel that they take part in, and have not read to the end or not replied in.
-    #[serde(default, deserialize_with = "list::<_, _, 500_000>")]
+    #[serde(default, deserialize_with = "deserialize_bounded::<_, _, 500_000>")]
     pub unread_threads: Vec<UnreadThread>,
     pub created_at: Time,
 }
@@ -187,11 +187,11 @@ pub struct Message {
     pub thread: Option<MessageId>,
     /// `None` for what a program has fed.
     pub author: Option<UserId>,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub username: String,
     pub avatar_url: String,
     pub content: String,
-    #[serde(deserialize_with = "list::<_, _, 1_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 1_000>")]
     pub mentions: Vec<Mention>,
     pub r#type: String,
     pub event_name: String,
@@ -206,7 +206,7 @@ pub struct Message {
     pub updated_at: Time,
     pub edited_at: Option<Time>,
     pub deleted_at: Option<Time>,
-    #[serde(deserialize_with = "list::<_, _, 500_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 500_000>")]
     pub reactions: Vec<Reaction>,
 }
 
@@ -223,7 +223,7 @@ pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
     pub owner: UserId,
-    #[serde(deserialize_with = "names::read")]
+    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
     pub name: String,
     pub event_name: String,
     pub url: String,

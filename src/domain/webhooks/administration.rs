@@ -39,7 +39,7 @@ const SELECT: &str = "select w.id, w.name, o.name, c.name, u.email, w.status, w.
     where w.deleted_at is null and c.deleted_at is null and o.deleted_at is null";
 
 fn from_row(row: &Row) -> rusqlite::Result<Listed> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Listed {
         id: columns.take()?,
         name: columns.take()?,
@@ -72,7 +72,7 @@ pub fn disable(tx: &mut Tx, id: WebhookId) -> Result<()> {
 
 /// Makes all queued deliveries of a webhook due now, as if none had failed. Returns their number. 422 for one that is not
 /// active: it holds its queue.
-pub fn retry(tx: &mut Tx, id: WebhookId) -> Result<usize> {
+pub fn retry_queued(tx: &mut Tx, id: WebhookId) -> Result<usize> {
     let Listed { status, .. } = show(tx, id)?;
     if status != Status::Active.as_str() {
         return Err(Error::Invalid(

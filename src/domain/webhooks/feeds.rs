@@ -8,11 +8,10 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         messages::{
-            actions::{self, Actions, Program},
-            posting,
+            action_buttons::{self, Actions, Program},
+            inserting, posting,
             record::{FED, Message, Profile},
             thread_members::Root,
-            writing,
         },
         rights::Rights,
         text::{self, Rule},
@@ -20,7 +19,7 @@ use crate::{
     },
     error::{Code, Error, Refusal, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
-    secret::{self, sender::Proof},
+    secret::{self, sender_proof::Proof},
 };
 
 text::rules! {
@@ -30,7 +29,7 @@ text::rules! {
     pub Status: Rule::one_of(&["success", "error", "resolved", "firing"]);
     pub Slug: Rule::secret(64);
     /// A post in a query, which shares the request's head with all else.
-    pub QueriedMessage: Rule::solid(4000);
+    pub QueriedMessage: Rule::non_blank_text(4000);
 }
 
 /// A program's post. Empty texts count as absent.
@@ -47,7 +46,7 @@ pub struct Feed {
     /// Whether strangers may have written the text, such as the title of an issue: a name in it mentions nobody.
     pub quotes_strangers: bool,
     /// What can be clicked.
-    pub actions: Vec<actions::New>,
+    pub actions: Vec<action_buttons::New>,
 }
 
 impl Feed {
@@ -90,7 +89,7 @@ struct Checked<'a> {
     avatar_url: &'a str,
     status: &'a str,
     quotes_strangers: bool,
-    actions: &'a [actions::New],
+    actions: &'a [action_buttons::New],
 }
 
 impl Checked<'_> {
@@ -115,7 +114,7 @@ impl Checked<'_> {
         if let Some(Caller { user, .. }) = caller {
             message = message.by(user, Profile::find(tx, user)?); // a member's post has the member's picture
         }
-        let write = if self.quotes_strangers { writing::write_as_is } else { writing::write };
+        let write = if self.quotes_strangers { inserting::write_as_is } else { inserting::write };
         Ok(write(tx, message, root)?.id)
     }
 }
@@ -143,7 +142,7 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
 /// knows the slug and, if the webhook has a secret for that, proves to know it. A caller with a bearer must have the right to post in
 /// the channel, and is the author. 404 for an unknown slug; 401 without that proof; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the channel or the right to post; 422
 /// for an invalid feed.
-pub fn take(
+pub fn receive(
     tx: &mut Tx,
     caller: Option<Caller>,
     slug: &str,
@@ -167,7 +166,7 @@ pub fn take(
         return Err(Error::Forbidden(Code::WebhookInactive, "The webhook is inactive"));
     }
     let rights = owners::rights(tx, target.owner, target.channel)?;
-    if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
+    if !rights.is_some_and(|rights| rights.contains(Rights::POST_MESSAGES)) {
         return Err(Error::Forbidden(Code::WebhookOwnerBarred, "The webhook's owner may not post in the channel any more"));
     }
     let checked = feed.map(Feed::check).transpose()?;
@@ -197,7 +196,7 @@ pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u1
 /// Posts a feed without a webhook, and without a record of it. For members of the channel with the right to post, on behalf
 /// of their own programs. The caller is the author; where the feed gives no name, their name in the channel is shown. 403
 /// for other callers, a direct message and an archived channel; 422 for an invalid feed.
-pub fn post(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
+pub fn post_without_webhook(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
     let access = access::may_post(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
@@ -224,7 +223,7 @@ pub(in crate::domain) fn post_answer(
 fn takes_clicks(conn: &Connection, program: Program) -> Result<bool> {
     match program {
         Program::Command(_) => Ok(true),
-        Program::Bot(user) => actions::takes_clicks(conn, user),
+        Program::Bot(user) => action_buttons::takes_clicks(conn, user),
         Program::Webhook(id) => {
             let sql = "select 1 from webhooks where id = ?1 and url <> '' and events & ?2 <> 0";
             Ok(conn.prepare_cached(sql)?.exists((id, DeliveryKind::ActionClicked.bit()))?)

@@ -1,7 +1,7 @@
 //! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`feeds`]); out, messages
 //! are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of `manage:webhooks`
 //! manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while the member who
-//! answers for its address has access, too ([`owners`]). Uses access, byte_budget, log, mail_queue, messages, page, rights, targets and text.
+//! answers for its address has access, too ([`owners`]). Uses access, write_budget, log, mail_queue, messages, page, program_addresses, rights and text.
 
 pub mod administration;
 pub mod delivery;
@@ -14,7 +14,7 @@ pub mod received;
 pub mod record;
 pub mod subscription;
 pub mod suspension;
-mod translated;
+mod translated_feeds;
 pub mod trigger_words;
 
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
-        targets,
+        program_addresses,
         text::{self, Rule},
         webhooks::{
             record::{Status, Webhook},
@@ -71,7 +71,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
     let (url, target) = check_url(tx.site(), &new.url)?;
     let sender_secret = sealed_sender_secret(tx.site(), &new.sender_secret)?;
-    let events = new.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::of)?;
+    let events = new.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::from_names)?;
     let trigger_words = TriggerWords::of(&new.trigger_words)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
@@ -120,9 +120,9 @@ fn sealed_sender_secret(site: &Site, secret: &str) -> Result<Option<Vec<u8>>> {
     Ok(Some(secret).filter(|secret| !secret.is_empty()).map(|secret| site.keys().seal(secret)))
 }
 
-/// Checks a webhook's address: empty, or one that [`targets::check`] takes.
+/// Checks a webhook's address: empty, or one that [`program_addresses::check`] takes.
 pub(in crate::domain) fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
-    if text.is_empty() { Ok(Default::default()) } else { targets::check(site, text, "webhook_url") }
+    if text.is_empty() { Ok(Default::default()) } else { program_addresses::check(site, text, "webhook_url") }
 }
 
 /// Changes to a webhook. An absent field stays as it is; an empty text clears its field, except the name.
@@ -145,7 +145,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
     let address = edit.url.as_deref().map(|url| check_url(tx.site(), url)).transpose()?;
     let sender_secret = edit.sender_secret.as_deref().map(|secret| sealed_sender_secret(tx.site(), secret)).transpose()?;
-    let events = edit.events.as_deref().map(Subscription::of).transpose()?;
+    let events = edit.events.as_deref().map(Subscription::from_names).transpose()?;
     let trigger_words = edit.trigger_words.as_deref().map(TriggerWords::of).transpose()?;
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
     let texts = [name.is_some(), event_name.is_some(), url.is_some(), sender_secret.is_some()];

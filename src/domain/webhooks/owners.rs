@@ -47,7 +47,7 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, caller: Caller, webhook: &Webhoo
         return Ok(());
     }
     let rights = rights(tx, former, webhook.channel)?;
-    let was_working = rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES));
+    let was_working = rights.is_some_and(|rights| rights.contains(Rights::POST_MESSAGES));
     tx.prepare_cached(
         "update webhooks set owner_id = ?2, status = case when ?3 or status <> 'active' then status else 'paused' end,
            updated_at = ?4 where id = ?1",

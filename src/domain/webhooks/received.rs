@@ -17,7 +17,7 @@ impl Received {
     }
 
     /// A feed in the query of its address.
-    pub fn in_query() -> Received {
+    pub fn from_query() -> Received {
         Received { body: None, read_as: OWN.into() }
     }
 }

@@ -109,7 +109,7 @@ pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: Webhook
 const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, trigger_words, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
-    let mut columns = Columns::of(row);
+    let mut columns = Columns::of_row(row);
     Ok(Webhook {
         id: columns.take()?,
         channel: columns.take()?,

@@ -35,7 +35,7 @@ impl Subscription {
     pub const DEFAULT: Subscription = Subscription(DeliveryKind::MessageCreated.bit());
 
     /// The kinds of these names. 422 for an unknown name, and for none.
-    pub fn of(names: &[String]) -> Result<Subscription> {
+    pub fn from_names(names: &[String]) -> Result<Subscription> {
         if names.is_empty() {
             return Err(Error::Invalid(Code::Empty.says("events: name at least one").at("events")));
         }
@@ -57,7 +57,7 @@ impl Subscription {
         self.0 & kind.bit() != 0
     }
 
-    pub fn names(self) -> Vec<&'static str> {
+    pub fn kind_names(self) -> Vec<&'static str> {
         DeliveryKind::CHOSEN.iter().filter(|kind| self.0 & kind.bit() != 0).map(|kind| kind.name()).collect()
     }
 }

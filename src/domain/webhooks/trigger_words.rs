@@ -42,7 +42,7 @@ impl TriggerWords {
 
     /// Whether a message of this text is delivered: it begins with one of the words, in small or capital letters, and the word
     /// ends there.
-    pub fn take(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         if self.0.is_empty() {
             return true;
         }
@@ -84,12 +84,12 @@ mod tests {
             TriggerWords::of(&["Deploy".into(), "big news".into(), "!b:".into(), "STRASSE".into(), "ΐ".repeat(50)]).unwrap();
         for text in ["deploy", "DEPLOY now", " \n deploy: now", "deploy/now", "Big News, people", "!b:x", "straße 1", "deploy 🎉"]
         {
-            assert!(words.take(text), "{text}");
+            assert!(words.matches(text), "{text}");
         }
         for text in ["", "deployed", "please deploy", "big", "bignews", "!b", "strasbourg", "straßen", "deploy2"] {
-            assert!(!words.take(text), "{text}");
+            assert!(!words.matches(text), "{text}");
         }
-        assert!(words.take(&format!("{} and on", "ΐ".repeat(50))) && !words.take(&"ΐ".repeat(51)));
-        assert!(TriggerWords::default().take("anything"));
+        assert!(words.matches(&format!("{} and on", "ΐ".repeat(50))) && !words.matches(&"ΐ".repeat(51)));
+        assert!(TriggerWords::default().matches("anything"));
     }
 }

@@ -28,7 +28,7 @@ impl Attachment {
     /// The lines of an attachment in their order; `blocks` is the text of its blocks. The fallback stands only for an attachment
     /// that says nothing else.
     pub fn lines(&self, blocks: String, names: &dyn Names) -> Vec<String> {
-        let fields = self.fields.as_deref().and_then(blocks::fields);
+        let fields = self.fields.as_deref().and_then(blocks::attachment_fields);
         let text =
             |part: &Option<String>| part.as_deref().map(|part| markup::convert(part, names).0).filter(|part| !part.is_empty());
         let title = match (text(&self.title), &self.title_link) {

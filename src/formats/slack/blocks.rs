@@ -10,7 +10,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::markup::escaped;
-use crate::formats::lists::list;
+use crate::formats::bounded_lists::deserialize_bounded;
 
 /// The deepest that items of a list are indented: Slack has nine levels.
 const INDENT: usize = 8;
@@ -22,7 +22,7 @@ pub fn markup(blocks: &RawValue) -> Option<String> {
 }
 
 /// The text of an attachment's fields, a line for each. `None` for fields in a form that Slack doesn't document.
-pub fn fields(fields: &RawValue) -> Option<String> {
+pub fn attachment_fields(fields: &RawValue) -> Option<String> {
     let Fields(fields) = serde_json::from_str(fields.get()).ok()?;
     Some(lines(fields.into_iter().map(|field| match (field.title.text(), field.value.text()) {
         (title, value) if title.is_empty() || value.is_empty() => title + &value,
@@ -36,11 +36,11 @@ fn lines(parts: impl Iterator<Item = String>) -> String {
 
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
-struct Blocks(#[serde(deserialize_with = "list::<_, _, 100>")] Vec<Block>);
+struct Blocks(#[serde(deserialize_with = "deserialize_bounded::<_, _, 100>")] Vec<Block>);
 
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
-struct Fields(#[serde(deserialize_with = "list::<_, _, 100>")] Vec<Field>);
+struct Fields(#[serde(deserialize_with = "deserialize_bounded::<_, _, 100>")] Vec<Field>);
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -56,9 +56,9 @@ struct Block {
     r#type: String,
     /// A text object; of a block of Markdown, the text itself.
     text: Either<Piece>,
-    #[serde(deserialize_with = "list::<_, _, 100>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 100>")]
     fields: Vec<Piece>,
-    #[serde(deserialize_with = "list::<_, _, 10_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 10_000>")]
     elements: Vec<Piece>,
 }
 
@@ -109,7 +109,7 @@ struct Element {
     text: Either<IgnoredAny>,
     /// A text's object, or a list's kind: whether its items are numbered.
     style: Either<Style>,
-    #[serde(deserialize_with = "list::<_, _, 10_000>")]
+    #[serde(deserialize_with = "deserialize_bounded::<_, _, 10_000>")]
     elements: Vec<Piece>,
     url: Option<String>,
     user_id: Option<String>,
@@ -276,7 +276,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Any<T> {
 mod tests {
     use serde_json::{Value, json, value::to_raw_value};
 
-    use super::{fields, markup};
+    use super::{attachment_fields, markup};
 
     fn said(blocks: Value) -> String {
         markup(&to_raw_value(&blocks).unwrap()).unwrap()
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn fields_are_titles_with_values() {
         let list = json!([{ "title": "Took", "value": "3 min", "short": true }, { "title": "Only" }, { "value": 7 }, {}, { "title": null }]);
-        assert_eq!(fields(&to_raw_value(&list).unwrap()).unwrap(), "Took: 3 min\nOnly\n7");
+        assert_eq!(attachment_fields(&to_raw_value(&list).unwrap()).unwrap(), "Took: 3 min\nOnly\n7");
     }
 
     #[test]

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::formats::{
     Post, Status,
-    fields::{Field, object},
+    lenient_fields::{Field, object},
     links,
-    text::lines,
+    markdown::join_lines,
 };
 
 /// Blocks and attachments of a message; Slack has no more.
@@ -49,7 +49,7 @@ pub fn post(body: &Value, dialect: Dialect) -> Post {
     Post {
         author: with_emoji(username, &icon_emoji),
         picture: icon_url,
-        text: lines([text].into_iter().chain(attached)),
+        text: join_lines([text].into_iter().chain(attached)),
         status: if is_bad { Status::Error } else { Status::Success },
     }
 }
@@ -91,7 +91,7 @@ fn raw(value: &Value) -> Option<Box<RawValue>> {
 /// The text of blocks. One in a form that Slack doesn't document says nothing.
 fn blocks(blocks: &Value) -> String {
     let blocks = blocks.as_array().into_iter().flatten().take(MOST);
-    let markup = lines(blocks.flat_map(|block| [block_markup(block), labels(block)]));
+    let markup = join_lines(blocks.flat_map(|block| [block_markup(block), labels(block)]));
     markup::convert(&markup, &Dialect::Mrkdwn).0
 }
 

@@ -52,7 +52,7 @@ fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
     assert!(!is_closed(&elsewhere));
     drop((held, elsewhere));
     assert_eq!(slots.open(), open(0, 0, 0));
-    assert!(slots.places().is_empty());
+    assert!(slots.counts().is_empty());
 }
 
 #[test]
@@ -69,17 +69,17 @@ fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
 
 #[test]
 fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
-    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.hold(user()), |_: &Slot| {}] {
+    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.count_for_user(user()), |_: &Slot| {}] {
         let slots = ConnectionSlots::of(1000, 1, &[]);
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
         old.set_busy(false);
-        old.give_back(Instant::now() + AFTER, Duration::ZERO);
+        old.release_idle_user(Instant::now() + AFTER, Duration::ZERO);
         assert_eq!(slots.open(), open(0, 1, 1));
         drop(old);
         assert_eq!(slots.open(), open(0, 1, 0));
         drop(new);
-        assert!(slots.places().is_empty());
+        assert!(slots.counts().is_empty());
     }
 }
 
@@ -90,7 +90,7 @@ fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
     let hers: Vec<_> = (0..10)
         .map(|_| {
             let slot = stranger(&slots);
-            slot.hold(ada);
+            slot.count_for_user(ada);
             slot
         })
         .collect();
@@ -99,7 +99,7 @@ fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
     assert!(is_closed(&newcomers[0]) && !is_closed(&newcomers[1]));
     assert_eq!(slots.open(), open(10, 1, 1));
     drop((hers, newcomers));
-    assert!(slots.places().is_empty());
+    assert!(slots.counts().is_empty());
 }
 
 #[test]
@@ -109,37 +109,37 @@ fn a_users_129th_connection_counts_for_its_address() {
     let hers: Vec<_> = (0..128)
         .map(|n| {
             let slot = slot(slots.admit(address(&format!("192.0.2.{n}"))));
-            slot.hold(ada);
+            slot.count_for_user(ada);
             slot
         })
         .collect();
     assert_eq!(slots.open(), open(128, 0, 0));
     let one_more = stranger(&slots);
-    one_more.hold(ada);
+    one_more.count_for_user(ada);
     assert_eq!(slots.open(), open(128, 1, 0));
-    hers[0].hold(ada);
+    hers[0].count_for_user(ada);
     assert_eq!(slots.open(), open(128, 1, 0), "a further request on one of them changes nothing");
     let graces = stranger(&slots);
-    graces.hold(user());
+    graces.count_for_user(user());
     assert_eq!(slots.open(), open(129, 1, 0));
-    graces.hold(ada);
+    graces.count_for_user(ada);
     assert_eq!(slots.open(), open(129, 1, 0), "it stays with its holder");
     drop(hers);
-    one_more.hold(ada);
+    one_more.count_for_user(ada);
     assert_eq!(slots.open(), open(2, 0, 0));
     drop((one_more, graces));
-    assert!(slots.places().is_empty());
+    assert!(slots.counts().is_empty());
 }
 
 #[test]
 fn a_connection_that_two_users_share_counts_for_the_last() {
     let slots = ConnectionSlots::of(1000, 2, &[]);
     let (ada, grace, shared) = (user(), user(), stranger(&slots));
-    shared.hold(ada);
-    shared.hold(grace);
+    shared.count_for_user(ada);
+    shared.count_for_user(grace);
     assert_eq!(slots.open(), open(1, 0, 0));
-    let places = slots.places();
-    assert_eq!([places.of(ada), places.of(grace)], [0, 1]);
+    let places = slots.counts();
+    assert_eq!([places.count_of_user(ada), places.count_of_user(grace)], [0, 1]);
     drop(places);
 }
 
@@ -147,9 +147,9 @@ fn a_connection_that_two_users_share_counts_for_the_last() {
 fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
     let slots = ConnectionSlots::of(1000, 1, &[]);
     let slot = stranger(&slots);
-    slot.hold(user());
+    slot.count_for_user(user());
     let ended = Instant::now();
-    slot.give_back(ended + AFTER * 10, AFTER);
+    slot.release_idle_user(ended + AFTER * 10, AFTER);
     assert_eq!(slots.open(), open(1, 0, 0), "a request is in progress, or a socket is connected");
     slot.end_request(ended, AFTER);
     slot.end_request(ended + AFTER - Duration::from_millis(1), AFTER);
@@ -165,42 +165,42 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
     let slots = ConnectionSlots::of(1000, 1, &[]);
     let back = || {
         let slot = stranger(&slots);
-        slot.hold(user());
+        slot.count_for_user(user());
         slot.end_request(Instant::now(), AFTER);
         slot
     };
     let (first, second, stranger) = (back(), back(), stranger(&slots));
-    first.give_back(Instant::now() + AFTER, AFTER);
+    first.release_idle_user(Instant::now() + AFTER, AFTER);
     assert!(is_closed(&stranger) && !is_closed(&first));
     first.set_busy(true);
-    second.give_back(Instant::now() + AFTER, AFTER);
+    second.release_idle_user(Instant::now() + AFTER, AFTER);
     assert!(is_closed(&second) && !is_closed(&first));
     assert_eq!(slots.open(), open(0, 1, 2));
     drop((first, second, stranger));
-    assert!(slots.places().is_empty());
+    assert!(slots.counts().is_empty());
 }
 
 #[test]
 fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
     let slots = ConnectionSlots::of(1000, 4, &[]);
     let (ada, half) = (stranger(&slots), [stranger(&slots), stranger(&slots)]);
-    ada.hold(user());
-    assert!(!half[0].is_crowded());
+    ada.count_for_user(user());
+    assert!(!half[0].is_address_crowded());
     let one_more = stranger(&slots);
-    assert!(half[0].is_crowded() && one_more.is_crowded());
-    assert!(!ada.is_crowded(), "a user's connection is not a stranger's");
+    assert!(half[0].is_address_crowded() && one_more.is_address_crowded());
+    assert!(!ada.is_address_crowded(), "a user's connection is not a stranger's");
     drop(one_more);
-    assert!(!half[0].is_crowded());
+    assert!(!half[0].is_address_crowded());
 }
 
 #[test]
 fn connections_of_a_proxy_count_for_neither_address_nor_user() {
     let slots = ConnectionSlots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
-    assert!(held.iter().all(|slot| slot.hold(user())));
-    held.iter().for_each(|slot| slot.give_back(Instant::now() + AFTER, AFTER));
+    assert!(held.iter().all(|slot| slot.count_for_user(user())));
+    held.iter().for_each(|slot| slot.release_idle_user(Instant::now() + AFTER, AFTER));
     assert_eq!(slots.open(), open(0, 0, 50));
-    assert!(!held.iter().any(|slot| slot.is_crowded() || is_closed(slot)));
+    assert!(!held.iter().any(|slot| slot.is_address_crowded() || is_closed(slot)));
 }
 
 /// Moves, closings and ends meet in every order on several threads; afterwards nothing is counted.
@@ -220,10 +220,10 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                             Admission::Slot(slot) => Some(slot),
                             _ => None,
                         }),
-                        (2, Some(slot)) => _ = slot.hold(users[chance / 7 % 3]),
+                        (2, Some(slot)) => _ = slot.count_for_user(users[chance / 7 % 3]),
                         (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
                         (4, Some(slot)) => slot.end_request(Instant::now(), Duration::ZERO),
-                        (5, Some(slot)) => drop(slot.is_crowded()),
+                        (5, Some(slot)) => drop(slot.is_address_crowded()),
                         (6, Some(_)) => drop(held.swap_remove(chance / 7 % held.len())),
                         _ => {}
                     }
@@ -232,7 +232,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
             });
         }
     });
-    assert!(slots.places().is_empty(), "{:?}", slots.open());
+    assert!(slots.counts().is_empty(), "{:?}", slots.open());
 }
 
 #[test]
@@ -249,18 +249,18 @@ fn what_is_buffered_counts_by_the_clients_address() {
     let slots = ConnectionSlots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
     let client = |peer: &str, forwarded: &'static str| {
         let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
-        slot(slots.admit(address(peer))).client(address(peer), &headers)
+        slot(slots.admit(address(peer))).buffering_client(address(peer), &headers)
     };
     let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
     let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
     let _buffered = [slow.buffer(8 << 20), behind_proxy.buffer(1)];
-    assert!(slow.is_behind() && beside.is_behind() && behind_proxy.is_behind());
-    assert!(!beside_it.is_behind() && !client("192.0.2.3", "192.0.2.1").is_behind());
+    assert!(slow.must_wait() && beside.must_wait() && behind_proxy.must_wait());
+    assert!(!beside_it.must_wait() && !client("192.0.2.3", "192.0.2.1").must_wait());
 }
 
 #[test]
 fn each_reason_is_logged_once_per_minute() {
-    let mut places = Places::new(1);
+    let mut places = ConnectionCounts::new(1);
     let reasons = [Reason::Closed, Reason::Closed, Reason::Files, Reason::Accept, Reason::Files, Reason::Refused];
     assert_eq!(reasons.map(|reason| places.may_warn(reason)), [true, false, true, true, false, true]);
 }

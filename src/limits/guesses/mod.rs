@@ -47,7 +47,7 @@ const ACCOUNTS: usize = 1 << 16;
 const DEVICES: usize = 1 << 16;
 
 /// The time between two mails that are queued for the owner of an account: each guess would write one. Whether a queued mail is
-/// written is decided by the rule of one a day, in `domain/accounts/blanks.rs`.
+/// written is decided by the rule of one a day, in `domain/accounts/blank_mails.rs`.
 const NEWS_EVERY: Duration = Duration::from_secs(3600);
 
 pub struct Guesses {
@@ -111,25 +111,25 @@ impl Guesses {
 }
 
 impl Attempt<'_> {
-    /// Whether the account has so many failures that the attempt must not be checked before [`Attempt::pass`] or
-    /// [`Attempt::wait`].
+    /// Whether the account has so many failures that the attempt must not be checked before [`Attempt::skip_queue`] or
+    /// [`Attempt::wait_for_turn`].
     pub fn must_wait(&self) -> bool {
         !self.counted
     }
 
     /// Lets an attempt be checked at once, because its network has proved the password before.
-    pub fn pass(&mut self) {
+    pub fn skip_queue(&mut self) {
         self.guesses.accounts.add(self.key, self.network, self.guesses.clock.elapsed());
         self.counted = true;
     }
 
     /// Waits in the account's queue until the attempt is picked. 429 if it finds no place there, loses it to an attempt from
     /// elsewhere, or waits for more than 30 seconds.
-    pub async fn wait(&mut self) -> Result<()> {
+    pub async fn wait_for_turn(&mut self) -> Result<()> {
         let Guesses { accounts, queues, clock, .. } = self.guesses;
         let mut entry = queues.enter(self.key, self.network).ok_or_else(|| self.refusal())?;
         let until = clock.elapsed() + WAIT_WITHIN;
-        let mut advances = clock.advances();
+        let mut advances = clock.watch_advances();
         loop {
             let now = clock.elapsed();
             let next = queues.pick(self.key, now, |network| {
@@ -155,7 +155,7 @@ impl Attempt<'_> {
     }
 
     /// From about how many networks the guesses come; `None` if a mail of them was queued within an hour.
-    pub fn news(&self) -> Option<u32> {
+    pub fn networks_to_report(&self) -> Option<u32> {
         let (mut told, now) =
             (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.elapsed());
         if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < NEWS_EVERY) {

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::failures::Key;
-use crate::{limits::networks::neighbourhood, secret};
+use crate::{limits::networks::provider_network, secret};
 
 /// Attempts that wait in a queue, and those of one network among them. Each holds a connection, so it takes several addresses
 /// to fill a queue.
@@ -105,7 +105,7 @@ impl Queue {
     /// Removes an attempt of the largest group if that has more attempts than this network's would have.
     fn make_place(&mut self, network: IpAddr) -> bool {
         let groups = self.groups();
-        let own = groups.get(&neighbourhood(network)).map_or(0, Vec::len) + 1;
+        let own = groups.get(&provider_network(network)).map_or(0, Vec::len) + 1;
         let largest = groups.into_values().max_by_key(Vec::len).unwrap_or_default();
         if largest.len() <= own {
             return false;
@@ -120,7 +120,7 @@ impl Queue {
     fn groups(&self) -> HashMap<IpAddr, Vec<usize>> {
         let mut groups: HashMap<_, Vec<_>> = HashMap::new();
         for (place, waiting) in self.waiting.iter().enumerate() {
-            groups.entry(neighbourhood(waiting.network)).or_default().push(place);
+            groups.entry(provider_network(waiting.network)).or_default().push(place);
         }
         groups
     }

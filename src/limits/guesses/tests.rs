@@ -25,7 +25,7 @@ fn after(failures: u32) -> (Guesses, Clock) {
 fn waiting(guesses: &Guesses, n: u32) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     let mut attempt = guesses.begin(nth(n), ADA, None).unwrap();
     assert!(attempt.must_wait());
-    Box::pin(async move { attempt.wait().await })
+    Box::pin(async move { attempt.wait_for_turn().await })
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
 #[test]
 fn a_mail_to_the_owner_is_queued_once_an_hour() {
     let (guesses, clock) = after(100);
-    let news = || guesses.begin(nth(1), ADA, None).unwrap().news();
+    let news = || guesses.begin(nth(1), ADA, None).unwrap().networks_to_report();
     assert!(news().is_some_and(|networks| (50..=200).contains(&networks)));
     clock.advance(NEWS_EVERY - SECOND);
     guesses.tidy();

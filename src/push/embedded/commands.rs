@@ -17,8 +17,8 @@ use crate::push::context::Push;
 /// Answers any command but the first: queues the reply, which the caller sends, and returns the error in it, if there is one.
 /// Pongs don't get here: the socket takes them.
 pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Failure>, Disconnect> {
-    push.metrics.command(request.name());
-    let answered = if push.limits.command(connection.user).is_ok() {
+    push.metrics.push_command(request.name());
+    let answered = if push.limits.push_command(connection.user).is_ok() {
         answer(push, connection, id, request)
     } else {
         Err(Failure::TOO_MANY_REQUESTS.into())

@@ -51,7 +51,7 @@ pub fn connect(
     if request.token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    let identity = tokens::of_connection(&push.site, &request.token).map_err(|refusal| match refusal {
+    let identity = tokens::check_connection_token(&push.site, &request.token).map_err(|refusal| match refusal {
         Refusal::Expired => CommandError::Reply(Failure::TOKEN_EXPIRED),
         Refusal::Unreadable | Refusal::Mismatch => CommandError::Close(Disconnect::INVALID_TOKEN),
     })?;
@@ -63,12 +63,12 @@ pub fn connect(
     let mut subs = request.subs;
     own.iter().for_each(|name| _ = subs.entry(name.clone()).or_default());
     // Each subscription costs as much as a command, so it counts as one.
-    if (0..=subs.len()).any(|_| push.limits.command(identity.user).is_err()) {
+    if (0..=subs.len()).any(|_| push.limits.push_command(identity.user).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
     let Welcome { transport, encoding, .. } = welcome;
     let connection = Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
-    let connection = Arc::new(connection.hearing_own(identity.own_streams));
+    let connection = Arc::new(connection.with_own_streams(identity.own_streams));
     if !push.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
     }
@@ -81,7 +81,7 @@ pub fn connect(
 
 /// The names of the user's own streams.
 fn own_streams(push: &Push, user: UserId) -> Result<Vec<String>, Failure> {
-    let streams = push.db.read(|conn| streams::own(conn, user)).map_err(subscribing::unchecked)?;
+    let streams = push.db.read(|conn| streams::own(conn, user)).map_err(subscribing::log_read_failure)?;
     Ok(streams.iter().map(Stream::to_string).collect())
 }
 
@@ -94,7 +94,7 @@ fn accept(
 ) -> Result<(), CommandError> {
     let mut asked: Vec<(Begun, SubscribeRequest)> = Vec::new();
     for (channel, request) in subs {
-        let terms = match tokens::of_subscription(&push.site, connection, &channel, &request.token) {
+        let terms = match tokens::check_subscription_token(&push.site, connection, &channel, &request.token) {
             _ if own.contains(&channel) => Terms { watches: request.join_leave, ..Terms::OWN },
             Ok(end) => Terms { watches: request.join_leave, expires_at: Some(end), is_server_side: true, is_own: false },
             Err(_) => continue,
@@ -110,13 +110,13 @@ fn accept(
         for (_, request) in &asked {
             let stream = caller.map_or(Ok(None), |caller| streams::open_to(conn, caller, &request.channel))?;
             if let Some(stream) = stream {
-                let result = subscribing::position(conn, connection.user, stream, request, (&push.recent, &mut budget))?;
+                let result = subscribing::recover(conn, connection.user, stream, request, (&push.recent, &mut budget))?;
                 results.insert(request.channel.clone(), result);
             }
         }
         Ok((caller.is_some(), results, log::last_seq(conn)?))
     });
-    let (is_known, mut results, seq) = checked.map_err(subscribing::unchecked)?;
+    let (is_known, mut results, seq) = checked.map_err(subscribing::log_read_failure)?;
     if !is_known {
         return Err(Disconnect::INVALID_TOKEN.into());
     }
@@ -140,7 +140,7 @@ fn accept(
         };
         [Reply::new(welcome.id, Answer::Connect(result))]
     });
-    live.iter().for_each(|channel| push.hub.announce(connection, channel));
+    live.iter().for_each(|channel| push.hub.announce_join(connection, channel));
     if connection.hears_own {
         // The publisher follows changes only once the connection is answered.
         let since = own_streams(push, connection.user)?.into_iter().filter(|name| !own.contains(name));
@@ -156,7 +156,7 @@ pub fn refresh(push: &Push, connection: &Connection, token: &str) -> Result<Refr
     if token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    let identity = tokens::of_connection(&push.site, token).map_err(|refusal| match refusal {
+    let identity = tokens::check_connection_token(&push.site, token).map_err(|refusal| match refusal {
         Refusal::Expired => Disconnect::EXPIRED,
         Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
     })?;

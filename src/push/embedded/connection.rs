@@ -140,7 +140,7 @@ impl Connection {
     }
 
     /// The connection, with subscriptions to the user's own streams if its token asks for them.
-    pub fn hearing_own(self, hears_own: bool) -> Connection {
+    pub fn with_own_streams(self, hears_own: bool) -> Connection {
         Connection { hears_own, ..self }
     }
 
@@ -197,7 +197,7 @@ impl Connection {
     }
 
     /// The subscriptions whose tokens expired before a time, in Unix seconds: channel, and whether it is server-side.
-    pub fn expired(&self, before: i64) -> Vec<(String, bool)> {
+    pub fn expired_subscriptions(&self, before: i64) -> Vec<(String, bool)> {
         let state = self.state();
         let expired = state.subscriptions.iter().filter(|(_, of)| of.terms.expires_at.is_some_and(|end| end < before));
         expired.map(|(channel, of)| (channel.clone(), of.terms.is_server_side)).collect()
@@ -278,7 +278,7 @@ impl Connection {
         match state.subscriptions.get_mut(channel).map(|of| &mut of.phase) {
             Some(Phase::Live { after }) if seq > *after => self.outbox.push(frame.clone()),
             Some(Phase::Buffering(held)) => {
-                match self.outbox.hold(frame.len()) {
+                match self.outbox.count_held(frame.len()) {
                     true => held.push((seq, frame.clone())),
                     false => held.clear(),
                 }

@@ -111,7 +111,7 @@ pub fn protobuf_commands(mut frame: Bytes) -> impl Iterator<Item = Result<Comman
 }
 
 /// Decodes the one message that a listener sends.
-pub fn connect_request(text: &str) -> Result<ConnectRequest, Unreadable> {
+pub fn decode_connect_request(text: &str) -> Result<ConnectRequest, Unreadable> {
     serde_json::from_str(text).map_err(|_| Unreadable)
 }
 

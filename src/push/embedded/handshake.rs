@@ -34,7 +34,7 @@ pub fn websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
 /// it into the parameter `cf_connect`.
 #[handler]
 pub fn uni_websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
-    let first = match query(req, "cf_connect").map(|text| encoding::connect_request(&text)).transpose() {
+    let first = match query(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)).transpose() {
         Ok(first) => first,
         Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
     };
@@ -67,7 +67,7 @@ fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, mann
     let push = push.clone();
     tokio::spawn(async move {
         // Held until the socket is closed: the server waits for it before it ends.
-        let Some(_open) = push.open_socket() else { return };
+        let Some(_open) = push.socket_token() else { return };
         let Ok(io) = upgraded.await else { return };
         let slot = io.slot.clone();
         tokio::select! {

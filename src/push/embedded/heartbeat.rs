@@ -56,11 +56,11 @@ fn check(push: &Push, connection: &Connection) -> Result<(), Disconnect> {
     if connection.expires_at() < late {
         return Err(Disconnect::EXPIRED);
     }
-    for (channel, is_server_side) in connection.expired(late) {
+    for (channel_objects, is_server_side) in connection.expired_subscriptions(late) {
         if is_server_side {
             return Err(Disconnect::SUBSCRIPTION_EXPIRED);
         }
-        push.hub.revoke(connection, &channel, Unsubscribe::EXPIRED);
+        push.hub.revoke(connection, &channel_objects, Unsubscribe::EXPIRED);
     }
     Ok(())
 }

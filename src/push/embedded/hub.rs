@@ -103,7 +103,7 @@ impl Hub {
         }
     }
 
-    pub fn connections(&self, user: UserId) -> Vec<Arc<Connection>> {
+    pub fn connections_of_user(&self, user: UserId) -> Vec<Arc<Connection>> {
         self.users().get(&user).map(|own| own.values().cloned().collect()).unwrap_or_default()
     }
 
@@ -123,7 +123,7 @@ impl Hub {
 
     /// Sends a join to the channel's watchers once a connection is live on it. The connection itself gets it, too, after its
     /// reply.
-    pub fn announce(&self, connection: &Connection, channel: &str) {
+    pub fn announce_join(&self, connection: &Connection, channel: &str) {
         let mut touched = Vec::new();
         {
             let shard = self.reading(channel);
@@ -316,14 +316,14 @@ mod tests {
         for (connection, terms) in [(&watching, WATCHING), (&other, PLAIN)] {
             let begun = hub.subscribe(connection, "c", terms).unwrap();
             connection.go_live(&[begun], 0, |_| [said("reply")]);
-            hub.announce(connection, "c");
+            hub.announce_join(connection, "c");
         }
         assert_eq!(hub.presence_stats("c"), (2, 2));
         hub.unsubscribe(&other, "c");
         assert_eq!(frames(&watching), ["reply", "join", "join", "leave"]);
         assert_eq!(frames(&other), ["reply"]);
         assert_eq!(hub.presence("c").into_keys().collect::<Vec<_>>(), [watching.client.to_string()]);
-        hub.announce(&other, "c");
+        hub.announce_join(&other, "c");
         hub.unregister(&watching);
         assert!(frames(&watching).is_empty() && hub.channels().is_empty());
     }

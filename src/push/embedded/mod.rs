@@ -3,20 +3,20 @@
 //! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`] and its [`outbox`].
 //! [`protocol`] defines the messages, [`codes`] the numbers in them, and [`encoding`] turns them into frames. [`connecting`],
 //! [`subscribing`] and [`commands`] answer a client, whom its tokens identify. [`socket`] runs a WebSocket after its
-//! [`handshake`], and [`listener`] a stream of server-sent events, each with a [`heartbeat`]. [`patience`] bounds what a client
+//! [`handshake`], and [`event_stream`] a stream of server-sent events, each with a [`heartbeat`]. [`abuse_bounds`] bounds what a client
 //! sends for nothing.
 
+pub mod abuse_bounds;
 pub mod codes;
 pub mod commands;
 pub mod connecting;
 pub mod connection;
 pub mod encoding;
+pub mod event_stream;
 pub mod handshake;
 pub mod heartbeat;
 pub mod hub;
-pub mod listener;
 pub mod outbox;
-pub mod patience;
 pub mod protocol;
 pub mod publisher;
 pub mod socket;

@@ -16,7 +16,7 @@ use bytes::{Buf, Bytes};
 use tokio::sync::Notify;
 
 use super::codes::Disconnect;
-use crate::net::socket::Socket;
+use crate::net::client_socket::Socket;
 
 /// Most unsent bytes of a connection; one more frame may exceed them.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -80,7 +80,7 @@ impl Outbox {
 
     /// Queues bytes of the transport itself, even if the connection has to end. A pong takes the place of one that waits: the
     /// latest tells a client as much (RFC 6455, section 5.5.3), and a client that reads nothing gathers no more.
-    pub fn push_last(&self, bytes: Bytes) {
+    pub fn push_control(&self, bytes: Bytes) {
         let mut queue = self.queue();
         let begun = usize::from(queue.is_begun);
         let waiting = queue.frames.iter_mut().skip(begun).find(|frame| bytes[0] == PONG && frame[0] == PONG);
@@ -94,11 +94,11 @@ impl Outbox {
     }
 
     /// Counts bytes that are held back for the client. Returns whether the connection goes on.
-    pub fn hold(&self, bytes: usize) -> bool {
+    pub fn count_held(&self, bytes: usize) -> bool {
         self.count(&mut self.queue(), bytes)
     }
 
-    /// Takes back what [`Outbox::hold`] has counted.
+    /// Takes back what [`Outbox::count_held`] has counted.
     pub fn release(&self, bytes: usize) {
         let mut queue = self.queue();
         queue.bytes = queue.bytes.saturating_sub(bytes);
@@ -154,7 +154,7 @@ impl Outbox {
     }
 
     /// Bytes that were and will be sent; none left to be sent if `None`.
-    pub fn end(&self) -> Option<u64> {
+    pub fn end_position(&self) -> Option<u64> {
         let queue = self.queue();
         let left: usize = queue.frames.iter().map(Bytes::len).sum();
         (left > 0 || queue.is_blocked).then_some(queue.sent + left as u64)
@@ -183,7 +183,7 @@ impl Outbox {
     }
 
     /// Waits until the bound is exceeded.
-    pub async fn overflowed(&self) {
+    pub async fn wait_for_overflow(&self) {
         while self.why() != Some(Disconnect::SLOW) {
             self.wake.notified().await;
         }
@@ -231,7 +231,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::net::socket::{self, Plain};
+    use crate::net::client_socket::{self, Plain};
 
     /// An outbox, and the client's side of its socket.
     async fn pair() -> (Arc<Outbox>, TcpStream) {
@@ -245,14 +245,14 @@ mod tests {
     async fn frames_are_sent_by_who_queues_them_and_the_rest_by_the_task() {
         let (outbox, client) = pair().await;
         sends(outbox, client).await;
-        let (socket, client) = socket::tests::connected().await;
+        let (socket, client) = client_socket::tests::connected().await;
         sends(Outbox::new(Some(Arc::new(socket))), client).await;
     }
 
     async fn sends(outbox: Arc<Outbox>, mut client: impl AsyncRead + Unpin + Send + 'static) {
         assert!(outbox.push(Bytes::from_static(b"a")) && !outbox.push(Bytes::from_static(b"b")));
         outbox.flush();
-        assert_eq!(outbox.end(), None);
+        assert_eq!(outbox.end_position(), None);
         let mut read = [0; 2];
         client.read_exact(&mut read).await.unwrap();
         assert_eq!(&read, b"ab");
@@ -262,9 +262,9 @@ mod tests {
         outbox.push(large.clone());
         outbox.flush();
         outbox.wake.notified().await;
-        outbox.push_last(Bytes::from_static(b"end"));
+        outbox.push_control(Bytes::from_static(b"end"));
         outbox.flush();
-        let end = outbox.end().unwrap();
+        let end = outbox.end_position().unwrap();
         let reading = tokio::spawn(async move {
             let mut all = vec![0; large.len() + 3];
             client.read_exact(&mut all).await.unwrap();
@@ -273,7 +273,7 @@ mod tests {
         poll_fn(|cx| outbox.poll_sent(cx, end)).await.unwrap();
         let all = reading.await.unwrap();
         assert!(all.ends_with(b"xend") && all.iter().filter(|byte| **byte == b'x').count() == 64 << 20);
-        assert_eq!((outbox.end(), outbox.bytes()), (None, 0));
+        assert_eq!((outbox.end_position(), outbox.bytes()), (None, 0));
     }
 
     #[tokio::test]
@@ -284,9 +284,9 @@ mod tests {
         assert_eq!(outbox.why(), None, "one large frame is no sign of a slow client");
         assert!(outbox.bytes() > MOST_BYTES);
         outbox.push(Bytes::from_static(b"more"));
-        outbox.overflowed().await;
+        outbox.wait_for_overflow().await;
         outbox.push(Bytes::from_static(b"dropped"));
-        outbox.push_last(Bytes::from_static(b"bye"));
+        outbox.push_control(Bytes::from_static(b"bye"));
         let (frames, why) = outbox.take();
         assert_eq!((frames.len(), why), (2, Some(Disconnect::SLOW)));
         assert!(frames[0].len() > MOST_BYTES && frames[1] == "bye");
@@ -299,10 +299,10 @@ mod tests {
         outbox.flush();
         let sent = outbox.bytes();
         for n in 0..100 {
-            outbox.push_last(Bytes::from(vec![PONG, 1, n]));
+            outbox.push_control(Bytes::from(vec![PONG, 1, n]));
         }
         assert_eq!(outbox.bytes() - sent, 3);
-        outbox.push_last(Bytes::from_static(b"bye"));
+        outbox.push_control(Bytes::from_static(b"bye"));
         let (frames, _) = outbox.take();
         assert_eq!(frames.iter().skip(1).collect::<Vec<_>>(), [[PONG, 1, 99].as_slice(), b"bye"]);
     }
@@ -312,8 +312,8 @@ mod tests {
         let (outbox, client) = pair().await;
         drop(client);
         let gone = loop {
-            outbox.push_last(Bytes::from_static(b"x"));
-            let end = outbox.end().unwrap();
+            outbox.push_control(Bytes::from_static(b"x"));
+            let end = outbox.end_position().unwrap();
             if let Err(err) = poll_fn(|cx| outbox.poll_sent(cx, end)).await {
                 break err;
             }

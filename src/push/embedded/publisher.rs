@@ -69,7 +69,7 @@ impl Publisher {
 impl Waiting {
     /// Starts the thread. It runs until the [`Publisher`] is dropped and all that it sent is published.
     pub fn start(self, folder: &Path, hub: Arc<Hub>, clock: Clock) -> Result<Mutex<Option<JoinHandle<()>>>> {
-        let conn = Db::reader(folder)?;
+        let conn = Db::open_reader(folder)?;
         let epoch = log::epoch(&conn)?;
         let thread = Thread { conn, epoch, hub, clock };
         let run = move || {
@@ -113,16 +113,16 @@ impl Thread {
                     all.iter().for_each(|connection| connection.disconnect(Disconnect::INSUFFICIENT_STATE));
                 }),
                 Effect::SessionEnded { user, session } => {
-                    let ended = self.hub.connections(user).into_iter().filter(|connection| connection.session == session);
+                    let ended = self.hub.connections_of_user(user).into_iter().filter(|connection| connection.session == session);
                     ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));
                     Ok(())
                 }
                 Effect::AccountChanged(user) => {
-                    self.check(&self.hub.connections(user));
+                    self.check(&self.hub.connections_of_user(user));
                     Ok(())
                 }
                 Effect::RightsChanged(users) => {
-                    users.into_iter().for_each(|user| self.check(&self.hub.connections(user)));
+                    users.into_iter().for_each(|user| self.check(&self.hub.connections_of_user(user)));
                     Ok(())
                 }
                 Effect::Foreign => {
@@ -132,7 +132,7 @@ impl Thread {
                 Effect::ProfileChanged | Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
             };
             if let Err(err) = result {
-                tracing::error!(err = err.detail(), "a publication failed");
+                tracing::error!(err = err.log_text(), "a publication failed");
             }
         }
     }
@@ -150,7 +150,7 @@ impl Thread {
         let mut audible = HashSet::new();
         for connection in connections {
             if let Err(err) = self.check_one(connection, &mut audible).and_then(|()| self.follow(connection)) {
-                tracing::error!(err = err.detail(), "a connection's rights could not be checked");
+                tracing::error!(err = err.log_text(), "a connection's rights could not be checked");
                 connection.disconnect(Disconnect::INTERNAL);
             }
         }
@@ -165,7 +165,7 @@ impl Thread {
             let name = stream.to_string();
             let Ok(begun) = self.hub.subscribe(connection, &name, Terms::OWN) else { continue }; // it is not new
             // Rights and position are read after the hub buffers what follows; a right that is lost since causes a check.
-            if streams::audible(&self.conn, connection.user, &name)?.is_none() {
+            if streams::find_audible(&self.conn, connection.user, &name)?.is_none() {
                 self.hub.unsubscribe(connection, &name);
                 continue;
             }
@@ -175,7 +175,7 @@ impl Thread {
                 let push = Reply::push(&name, PushBody::Subscribe(subscribed));
                 (!live.is_empty()).then_some(push)
             });
-            live.iter().for_each(|channel| self.hub.announce(connection, channel));
+            live.iter().for_each(|channel| self.hub.announce_join(connection, channel));
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Thread {
             if audible.contains(&heard) {
                 continue;
             }
-            if streams::audible(&self.conn, connection.user, &heard.1)?.is_some() {
+            if streams::find_audible(&self.conn, connection.user, &heard.1)?.is_some() {
                 audible.insert(heard);
             } else {
                 self.hub.revoke(connection, &heard.1, Unsubscribe::BY_SERVER);

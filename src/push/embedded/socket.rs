@@ -24,6 +24,7 @@ use tokio_tungstenite::{
 };
 
 use super::{
+    abuse_bounds::{AT_ONCE, AbuseBounds, IN_FRAME},
     codes::{CommandError, Disconnect, Failure},
     commands,
     connecting::{self, Welcome},
@@ -31,7 +32,6 @@ use super::{
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
     outbox::{MOST_BYTES, Outbox},
-    patience::{AT_ONCE, IN_FRAME, Patience},
     protocol::{
         replies::{Answer, PushBody, Reply},
         requests::{Command, ConnectRequest, Request},
@@ -85,8 +85,8 @@ pub async fn run(push: Arc<Push>, io: Upgraded, manner: SocketOptions) {
         .max_frame_size(Some(FRAME_MAX));
     let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
     let SocketOptions { encoding, pings, .. } = manner;
-    let patience = Patience::default();
-    let mut socket = Socket { push, slot, stream, outbox, encoding, pings, patience, work: 0, connected: None };
+    let abuse_bounds = AbuseBounds::default();
+    let mut socket = Socket { push, slot, stream, outbox, encoding, pings, abuse_bounds, work: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
     socket.finish(end).await;
 }
@@ -115,7 +115,7 @@ struct Socket {
     outbox: Arc<Outbox>,
     encoding: Encoding,
     pings: Pings,
-    patience: Patience,
+    abuse_bounds: AbuseBounds,
     /// Commands since other tasks could run, those of former frames included: another frame may be in the buffer already.
     work: usize,
     /// Set once the connect is accepted.
@@ -124,7 +124,7 @@ struct Socket {
 
 impl Socket {
     async fn run(&mut self, first: Option<ConnectRequest>) -> Result<Infallible, End> {
-        self.stream.get_mut().allow_to_read(MESSAGE_MAX);
+        self.stream.get_mut().set_read_quota(MESSAGE_MAX);
         if let Some(request) = first {
             self.connect(0, request).await?;
         }
@@ -153,7 +153,7 @@ impl Socket {
     async fn received(&mut self, message: Option<Result<Message, WsError>>) -> Result<(), End> {
         // Thousands of messages may be buffered, and reading them from the buffer alone never lets other tasks run.
         consume_budget().await;
-        self.stream.get_mut().allow_to_read(MESSAGE_MAX);
+        self.stream.get_mut().set_read_quota(MESSAGE_MAX);
         match message {
             Some(Ok(Message::Text(text))) if self.encoding == Encoding::Json => {
                 self.commands(encoding::json_commands(&text)).await
@@ -207,8 +207,8 @@ impl Socket {
                 }
                 (request, Some((connection, _))) => {
                     match commands::handle(&self.push, connection, id, request)? {
-                        None => self.patience.accepted(),
-                        Some(failure) => self.patience.refused(failure)?,
+                        None => self.abuse_bounds.command_accepted(),
+                        Some(failure) => self.abuse_bounds.command_refused(failure)?,
                     }
                     // A client that requests much at once is not slow: its answers are sent before more are queued.
                     if self.outbox.bytes() > AHEAD {
@@ -226,14 +226,14 @@ impl Socket {
         if self.connected.is_some() {
             return self.idle();
         }
-        let request = encoding::connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
+        let request = encoding::decode_connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
         self.connect(0, request).await?;
         self.send_queued().await
     }
 
     /// Counts a frame without a command.
     fn idle(&mut self) -> Result<(), End> {
-        Ok(self.patience.idle(self.connected.is_some())?)
+        Ok(self.abuse_bounds.count_idle_frame(self.connected.is_some())?)
     }
 
     async fn connect(&mut self, id: u32, request: ConnectRequest) -> Result<(), End> {
@@ -256,12 +256,12 @@ impl Socket {
         };
         match connecting::connect(&self.push, request, welcome, &self.outbox) {
             Ok(connection) => {
-                self.slot.hold(connection.user);
+                self.slot.count_for_user(connection.user);
                 let heartbeat = Heartbeat::new(&connection, self.push.ping_every);
                 self.connected = Some((connection, heartbeat));
                 Ok(())
             }
-            Err(CommandError::Reply(failure)) if is_listener => Err(for_listener(failure).into()),
+            Err(CommandError::Reply(failure)) if is_listener => Err(listener_disconnect(failure).into()),
             Err(CommandError::Reply(failure)) => {
                 self.push.metrics.error(failure.code);
                 self.outbox.push(self.encoding.frame(Reply::new(id, Answer::Error(failure.into()))));
@@ -276,7 +276,7 @@ impl Socket {
 
     /// Sends queued frames until none is left. Fails if the connection has to end.
     async fn send_queued(&mut self) -> Result<(), End> {
-        while let Some(end) = self.outbox.end() {
+        while let Some(end) = self.outbox.end_position() {
             tokio::select! {
                 sent = timeout(WRITE_WITHIN, poll_fn(|cx| self.outbox.poll_sent(cx, end))) => match sent {
                     Ok(Ok(())) => {}
@@ -284,7 +284,7 @@ impl Socket {
                     Err(_) => return Err(Disconnect::SLOW.into()),
                 },
                 // The client doesn't read at all: its outbox exceeds the bound meanwhile.
-                () = self.outbox.overflowed() => return Err(Disconnect::SLOW.into()),
+                () = self.outbox.wait_for_overflow() => return Err(Disconnect::SLOW.into()),
             }
         }
         self.outbox.why().map_or(Ok(()), |why| Err(why.into()))
@@ -294,7 +294,7 @@ impl Socket {
     /// reset the connection, and the client might lose the reason. After more than that it never returns, so that until the
     /// caller's time is up a flooding client keeps its place among the connections of its address, and can't take another.
     async fn drain(&mut self) {
-        self.stream.get_mut().allow_to_read(MESSAGE_MAX);
+        self.stream.get_mut().set_read_quota(MESSAGE_MAX);
         for _ in 0..LAST_MESSAGES {
             consume_budget().await;
             match self.stream.next().await {
@@ -311,7 +311,7 @@ impl Socket {
     async fn timed_out(&mut self) -> Result<(), End> {
         let Some((connection, heartbeat)) = &mut self.connected else { return Err(Disconnect::STALE.into()) };
         heartbeat.beat(&self.push, connection)?;
-        self.patience.pinged();
+        self.abuse_bounds.pinged();
         if self.pings != Pings::Messages {
             match timeout(WRITE_WITHIN, self.stream.send(Message::Ping(Bytes::new()))).await {
                 Ok(Ok(())) => {}
@@ -341,13 +341,13 @@ impl Socket {
             End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
             End::Gone => return,
         };
-        self.push.metrics.close(frame.code.into());
+        self.push.metrics.count_close(frame.code.into());
         let closing = async {
             if frame.code != Disconnect::SLOW.code.into() {
                 _ = self.send_queued().await; // answers that were queued before the end
             }
             if let Some(last) = last {
-                self.outbox.push_last(last);
+                self.outbox.push_control(last);
             }
             _ = self.stream.close(Some(frame)).await;
             self.drain().await;
@@ -356,7 +356,7 @@ impl Socket {
     }
 }
 
-/// Whether a client has sent more than [`Wire::allow_to_read`] allows.
+/// Whether a client has sent more than [`Wire::set_read_quota`] allows.
 fn is_quota(err: &WsError) -> bool {
     matches!(err, WsError::Io(err) if err.kind() == ErrorKind::QuotaExceeded)
 }
@@ -369,7 +369,7 @@ impl Drop for Socket {
 }
 
 /// The close reason for a listener, which gets no replies, instead of an error in a reply.
-pub fn for_listener(failure: Failure) -> Disconnect {
+pub fn listener_disconnect(failure: Failure) -> Disconnect {
     if failure == Failure::TOKEN_EXPIRED { Disconnect::EXPIRED } else { Disconnect::INTERNAL }
 }
 

@@ -51,7 +51,7 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
         return Err(failure.into());
     }
     let expires_at =
-        tokens::of_subscription(&push.site, connection, channel, &request.token).map_err(|refusal| match refusal {
+        tokens::check_subscription_token(&push.site, connection, channel, &request.token).map_err(|refusal| match refusal {
             Refusal::Expired => CommandError::Reply(Failure::TOKEN_EXPIRED),
             Refusal::Unreadable => CommandError::Reply(Failure::PERMISSION_DENIED),
             Refusal::Mismatch => CommandError::Close(Disconnect::INVALID_TOKEN),
@@ -63,7 +63,7 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
         [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
         _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
     });
-    live.iter().for_each(|channel| push.hub.announce(connection, channel));
+    live.iter().for_each(|channel| push.hub.announce_join(connection, channel));
     Ok(())
 }
 
@@ -85,7 +85,7 @@ pub fn impose(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequ
     let live = connection.go_live(&[begun], seq, |live| {
         pushes.map(|push| Reply::push(&request.channel, push)).take(if live.is_empty() { 0 } else { usize::MAX })
     });
-    live.iter().for_each(|channel| push.hub.announce(connection, channel));
+    live.iter().for_each(|channel| push.hub.announce_join(connection, channel));
     Ok(())
 }
 
@@ -111,7 +111,7 @@ fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, 
         let stream = caller.map_or(Ok(None), |caller| streams::open_to(conn, caller, channel))?;
         let mut budget = recovery::BYTES;
         let result =
-            stream.map(|stream| position(conn, connection.user, stream, request, (&push.recent, &mut budget))).transpose()?;
+            stream.map(|stream| recover(conn, connection.user, stream, request, (&push.recent, &mut budget))).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
     if let Ok((Some(result), _)) = &checked
@@ -119,7 +119,7 @@ fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, 
     {
         push.metrics.recovery(result.recovered);
     }
-    match checked.map_err(unchecked) {
+    match checked.map_err(log_read_failure) {
         Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => {
             Ok(Start { begun, result, seq })
         }
@@ -133,7 +133,7 @@ fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, 
 
 /// The position at which a subscription begins, and the publications after the position that the client sent. `recovered` is
 /// true if these are complete. They take bytes from `budget`; if it is too small for all, none are returned.
-pub fn position(
+pub fn recover(
     conn: &Sqlite,
     user: UserId,
     stream: Stream,
@@ -172,10 +172,11 @@ pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest
     if token.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }
-    let expires_at = tokens::of_subscription(&push.site, connection, channel, token).map_err(|refusal| match refusal {
-        Refusal::Expired => Disconnect::SUBSCRIPTION_EXPIRED,
-        Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
-    })?;
+    let expires_at =
+        tokens::check_subscription_token(&push.site, connection, channel, token).map_err(|refusal| match refusal {
+            Refusal::Expired => Disconnect::SUBSCRIPTION_EXPIRED,
+            Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
+        })?;
     if !connection.extend_subscription(channel, expires_at) {
         return Err(Failure::PERMISSION_DENIED.into());
     }
@@ -186,15 +187,15 @@ pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest
 /// returns as many as an answer may hold.
 pub fn history(push: &Push, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, CommandError> {
     require_subscribed(connection, &request.channel)?;
-    let found = push.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
-        Some(stream) => look_back(conn, stream, request),
+    let found = push.db.read(|conn| match streams::find_audible(conn, connection.user, &request.channel)? {
+        Some(stream) => history_unchecked(conn, stream, request),
         None => Ok(Err(Failure::PERMISSION_DENIED)),
     });
-    Ok(found.map_err(unchecked)??)
+    Ok(found.map_err(log_read_failure)??)
 }
 
 /// [`history`] of a stream, without a check of rights.
-pub fn look_back(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Result<Result<HistoryResult, Failure>> {
+pub fn history_unchecked(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Result<Result<HistoryResult, Failure>> {
     let (epoch, offset) = (log::epoch(conn)?, log::last_seq(conn)? as u64);
     let since = request.since.as_ref();
     if since.is_some_and(|since| !since.epoch.is_empty() && since.epoch != epoch) {
@@ -222,7 +223,7 @@ pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), 
 }
 
 /// Logs that the database could not be read, and returns the client's error.
-pub fn unchecked(err: Error) -> Failure {
-    tracing::error!(err = err.detail(), "a client's rights could not be checked");
+pub fn log_read_failure(err: Error) -> Failure {
+    tracing::error!(err = err.log_text(), "a client's rights could not be checked");
     Failure::INTERNAL
 }

@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::outbox::Outbox;
-use crate::{limits::admission::Slot, net::socket::Socket, push::embedded::upgrade::Upgraded};
+use crate::{limits::admission::Slot, net::client_socket::Socket, push::embedded::upgrade::Upgraded};
 
 pub struct Wire {
     socket: Arc<Socket>,
@@ -33,7 +33,7 @@ impl Wire {
     }
 
     /// Sets how many bytes may be read until the next call. Reading more fails with [`ErrorKind::QuotaExceeded`].
-    pub fn allow_to_read(&mut self, bytes: usize) {
+    pub fn set_read_quota(&mut self, bytes: usize) {
         self.allowed = bytes;
     }
 }
@@ -58,12 +58,12 @@ impl AsyncRead for Wire {
 
 impl AsyncWrite for Wire {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.outbox.push_last(Bytes::copy_from_slice(bytes));
+        self.outbox.push_control(Bytes::copy_from_slice(bytes));
         Poll::Ready(Ok(bytes.len()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.outbox.end() {
+        match self.outbox.end_position() {
             Some(end) => self.outbox.poll_sent(cx, end),
             None => Poll::Ready(Ok(())),
         }

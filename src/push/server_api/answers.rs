@@ -33,7 +33,7 @@ impl From<Failure> for Refused {
 
 impl From<Error> for Refused {
     fn from(err: Error) -> Self {
-        tracing::error!(err = err.detail(), "a command of the server API failed");
+        tracing::error!(err = err.log_text(), "a command of the server API failed");
         Refused::Failure(Failure::INTERNAL)
     }
 }

@@ -40,7 +40,7 @@ impl Whose {
     }
 
     fn connections(&self, push: &Push) -> Result<Vec<Arc<Connection>>, Failure> {
-        let all = self.user()?.map(|user| push.hub.connections(user)).unwrap_or_default();
+        let all = self.user()?.map(|user| push.hub.connections_of_user(user)).unwrap_or_default();
         let is_named = |name: &str, id: uuid::Uuid| name.is_empty() || name == id.to_string();
         let named =
             all.into_iter().filter(|of| is_named(&self.client, of.client) && is_named(&self.session, of.session.0)).collect();
@@ -65,7 +65,7 @@ pub fn subscribe(push: &Push, request: Subscribe) -> Answer {
     let (user, connections) = (whose.user()?, whose.connections(push)?);
     stream(push, &channel)?;
     let user = user.ok_or(Failure::PERMISSION_DENIED)?;
-    if push.db.read(|conn| streams::audible(conn, user, &channel))?.is_none() {
+    if push.db.read(|conn| streams::find_audible(conn, user, &channel))?.is_none() {
         return Err(Failure::PERMISSION_DENIED.into());
     }
     let expires_at = (expire_at != 0).then_some(expire_at);

@@ -6,7 +6,7 @@
 
 mod answers;
 mod clients;
-pub mod memory;
+pub mod kept_state;
 mod publishing;
 mod queries;
 mod repeats;
@@ -22,7 +22,7 @@ use self::answers::{Answer, MOST, Refused, Reply, json, read};
 
 use crate::{
     error::{Code, Error, Result},
-    net::request_body,
+    net::bounded_body,
     push::{context::Push, embedded::codes::Failure},
 };
 
@@ -31,7 +31,7 @@ const BODY_MAX: usize = 1 << 20;
 /// `POST /api/METHOD`, and the older form `POST /api`, in which each line is a command `{"method", "params"}`.
 #[handler]
 pub async fn call(req: &Request, push: Data<&Arc<Push>>, body: Body) -> poem::Result<Response> {
-    let body = request_body::read(body, BODY_MAX).await?;
+    let body = bounded_body::read(body, BODY_MAX).await?;
     let answered = match (str::from_utf8(&body), req.raw_path_param("method")) {
         (Ok(body), Some("batch")) => batch(push.0, body).await,
         (Ok(body), Some(method)) => answer(push.0, method, body).await.map(|result| json(&Reply::Result(result))),

@@ -99,7 +99,10 @@ async fn post(
             let (slice, body) = (slice.to_vec(), body.clone());
             let bytes = body.get().len() + slice.iter().map(String::len).sum::<usize>();
             let write = move |tx: &mut Tx| {
-                slice.iter().map(|channel| domain::streams::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
+                slice
+                    .iter()
+                    .map(|channel| domain::streams::program_publications::publish(tx, channel, &body))
+                    .collect::<Result<Vec<_>>>()
             };
             seqs.extend(push.db.write_sized(bytes, write).await?);
         }

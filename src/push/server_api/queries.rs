@@ -31,7 +31,7 @@ pub fn presence_stats(push: &Push, ChannelRequest { channel }: &ChannelRequest) 
 
 pub fn history(push: &Push, request: &HistoryRequest) -> Answer {
     let stream = stream(push, &request.channel)?;
-    result(&push.db.read(|conn| subscribing::look_back(conn, stream, request))??)
+    result(&push.db.read(|conn| subscribing::history_unchecked(conn, stream, request))??)
 }
 
 #[derive(Default, Deserialize)]

@@ -1,6 +1,6 @@
 //! The state that the job of webhook deliveries shares with the rest of the server.
 
-pub mod sending;
+pub mod sender;
 
 use std::{
     collections::HashSet,
@@ -31,7 +31,7 @@ pub(crate) struct Changed {
 
 impl DeliveryState {
     /// Notes the webhooks whose queue or state a commit has changed.
-    pub fn after(&self, effects: &[Effect]) {
+    pub fn note_commit(&self, effects: &[Effect]) {
         for effect in effects {
             match effect {
                 Effect::DeliveriesChanged(webhook) => _ = self.changed().webhooks.insert(*webhook),
@@ -42,12 +42,12 @@ impl DeliveryState {
     }
 
     /// The last row of the log that webhooks have followed.
-    pub fn followed(&self) -> i64 {
+    pub fn followed_seq(&self) -> i64 {
         self.followed.load(Relaxed)
     }
 
     /// The number of webhooks with a due delivery and no free slot, as of the last pass.
-    pub fn due(&self) -> usize {
+    pub fn count_waiting(&self) -> usize {
         self.due.load(Relaxed)
     }
 

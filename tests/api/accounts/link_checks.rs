@@ -1,7 +1,7 @@
 //! What a link is for, before it is used.
 
 use serde_json::{Value, json};
-use tidings::{config::Switch, domain::organisations::links};
+use tidings::{config::Switch, domain::organisations::link_purpose};
 
 use crate::{
     harness::{Client, DAY, Server, text},
@@ -92,7 +92,7 @@ async fn a_check_looks_through_all_kinds_of_links_whatever_it_finds() {
     };
     server
         .write(|tx| {
-            let run = |tx: &mut _, token: &str| statements(tx, |tx| links::check(tx, token).map(drop)).unwrap();
+            let run = |tx: &mut _, token: &str| statements(tx, |tx| link_purpose::find_by_token(tx, token).map(drop)).unwrap();
             assert_eq!(run(tx, &magic), run(tx, "unknown"));
             Ok(())
         })

@@ -1,7 +1,7 @@
 //! The place in the log that an answer notes is that of the first transaction that it shows.
 
 use tidings::{
-    db::{Class, Db, noted},
+    db::{Class, Db, with_position},
     domain::log::events,
     event::{Kind, Stream},
     id::ChannelId,
@@ -22,30 +22,30 @@ async fn emit(db: &Db) -> i64 {
 async fn an_answer_has_the_place_of_the_first_state_that_it_shows() {
     let folder = tempfile::tempdir().unwrap();
     let db = &database(folder.path(), Box::new(|_| {}));
-    assert_eq!(noted(async { db.read(|_| Ok(())).unwrap() }).await, ((), Some(0)), "an empty log");
+    assert_eq!(with_position(async { db.read(|_| Ok(())).unwrap() }).await, ((), Some(0)), "an empty log");
     let first = emit(db).await;
 
     let keyed = async {
-        db.check(|_| Ok(())).unwrap();
+        db.read_internally(|_| Ok(())).unwrap();
         let shown = db.read(|_| Ok("shown")).unwrap();
         emit(db).await;
         db.read(|_| Ok(())).unwrap();
         shown
     };
-    assert_eq!(noted(keyed).await, ("shown", Some(first)));
+    assert_eq!(with_position(keyed).await, ("shown", Some(first)));
 
     let slow = async {
-        db.check(|_| Ok(())).unwrap();
+        db.read_internally(|_| Ok(())).unwrap();
         let seq = emit(db).await;
         db.read_list(None, |_| Ok(())).await.unwrap();
         emit(db).await;
         db.read_slow(Class::Public, |_| Ok(())).await.unwrap();
         seq
     };
-    let (seq, shown) = noted(slow).await;
+    let (seq, shown) = with_position(slow).await;
     assert_eq!(shown, Some(seq));
 
-    assert_eq!(noted(async { db.check(|_| Ok(())).unwrap() }).await, ((), None), "it shows nothing");
+    assert_eq!(with_position(async { db.read_internally(|_| Ok(())).unwrap() }).await, ((), None), "it shows nothing");
 }
 
 #[tokio::test]
@@ -65,6 +65,6 @@ async fn what_commits_during_a_transaction_lies_after_its_place() {
         emit(&db).await;
         go.send(()).unwrap();
     };
-    let ((seen, shown), ()) = tokio::join!(noted(reading), writing);
+    let ((seen, shown), ()) = tokio::join!(with_position(reading), writing);
     assert_eq!((seen.unwrap(), shown), (before, Some(before)));
 }

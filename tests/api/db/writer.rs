@@ -98,7 +98,7 @@ async fn an_event_for_members_that_could_not_be_recovered_is_refused() {
             };
             events::emit(tx, new)
         });
-        assert_eq!(emitted.await.is_ok(), kind.recovery(false).is_some(), "{kind:?}");
+        assert_eq!(emitted.await.is_ok(), kind.recovery_method(false).is_some(), "{kind:?}");
     }
 }
 

@@ -42,7 +42,7 @@ fn page(server: &Server, client: &Client, organisation: &str) -> (usize, i64) {
     let organisation = OrganisationId(organisation.parse().unwrap());
     conn.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(count));
     STEPS.set(0);
-    let rows = threads::own(&conn, caller, organisation, None, Page { offset: 0, size: 50 }).unwrap().len();
+    let rows = threads::list_own(&conn, caller, organisation, None, Page { offset: 0, size: 50 }).unwrap().len();
     (rows, STEPS.get())
 }
 

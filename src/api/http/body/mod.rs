@@ -1,8 +1,8 @@
 //! Request bodies: reads them up to a limit, checks types strictly, and refuses them with the documented errors.
 
+mod bounded_text;
 pub mod json;
 mod role;
-mod text;
 
 use std::{
     ops::Deref,
@@ -23,13 +23,13 @@ use poem_openapi::{
 use serde_json::{Map, Value};
 
 pub use self::{
+    bounded_text::{List, Text, into_string, into_strings},
     json::parse,
     role::RoleName,
-    text::{List, Text, text, texts},
 };
 use crate::{
     error::{Code, Error, Refusal},
-    net::request_body,
+    net::bounded_body,
 };
 
 /// Bytes of a body of a sender without a session.
@@ -118,13 +118,13 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
         let bytes = read_json(req, body.take()?, LEAST).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        Ok(Body(shaped(parse(text)?, text)?, bytes.len()))
+        Ok(Body(parse_fields(parse(text)?, text)?, bytes.len()))
     }
 }
 
 /// Reads a body within the limit of its request, or within `least` bytes if that is more. 413 past the limit.
 pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
-    request_body::read(body, Bound::of(req).max(least)).await
+    bounded_body::read(body, Bound::of(req).max(least)).await
 }
 
 /// Works like [`read`]. 400 if the body is not declared to be JSON.
@@ -138,7 +138,7 @@ pub async fn read_json(req: &Request, body: poem::Body, least: usize) -> Result<
 }
 
 /// Reads the fields of a body that was parsed from this text.
-pub fn shaped<T: ParseFromJSON>(body: Value, text: &[u8]) -> Result<T, Faulty> {
+pub fn parse_fields<T: ParseFromJSON>(body: Value, text: &[u8]) -> Result<T, Faulty> {
     T::parse_from_json(Some(body)).map_err(|err| {
         // The first attempt consumed the tree. Only failures parse it a second time.
         let fault = parse(text).ok().and_then(|body| fault::<T>(&body));

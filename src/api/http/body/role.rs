@@ -6,9 +6,9 @@ use poem_openapi::{
 };
 use serde_json::Value;
 
-use super::text;
+use super::bounded_text;
 use crate::{
-    api::http::types::{described, inline},
+    api::http::framework_traits::{described, inline},
     domain::{organisations::roles::Named, text::Ruled},
 };
 
@@ -19,7 +19,7 @@ pub struct RoleName(pub String);
 described!(RoleName, "role", {
     let integer =
         MetaSchema { minimum: Some(1.0), maximum: Some(i32::MAX.into()), ..MetaSchema::new_with_format("integer", "int32") };
-    inline(MetaSchema { one_of: [text::schema(&Named::RULE), integer].map(inline).into(), ..MetaSchema::ANY })
+    inline(MetaSchema { one_of: [bounded_text::schema(&Named::RULE), integer].map(inline).into(), ..MetaSchema::ANY })
 });
 
 impl ParseFromJSON for RoleName {

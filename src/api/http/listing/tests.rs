@@ -50,7 +50,7 @@ fn a_list_that_is_found_at_once_is_read_in_parts() {
             Ok(found.into_iter().map(|row| format!("{row:0length$}")).collect())
         };
         let page = Page { offset: 20, size };
-        let Filled { data, rest } = fill_from_within(Bounds { bytes: 1000, part }, page, find, read, |row| row).unwrap();
+        let Filled { data, rest } = fill_in_two_steps_bounded(Bounds { bytes: 1000, part }, page, find, read, |row| row).unwrap();
         (data.len(), rest, asked)
     };
     assert_eq!(filled(30, 20, 7, 99), (20, None, vec![16, 4]));
@@ -72,6 +72,6 @@ fn the_link_to_the_rest_keeps_the_query_but_for_page_and_offset() {
     let query = query.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let address = Address { path: "https://chat.example.org/api/v1/channels".into(), query };
     let link = "<https://chat.example.org/api/v1/channels?q=a%26b+%C3%A9&limit=50&offset=90>; rel=\"next\"";
-    assert_eq!(address.rest(Some(90)).as_deref(), Some(link));
-    assert_eq!(address.rest(None), None);
+    assert_eq!(address.next_link(Some(90)).as_deref(), Some(link));
+    assert_eq!(address.next_link(None), None);
 }

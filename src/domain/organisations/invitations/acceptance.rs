@@ -48,7 +48,7 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<Found>> {
              where (i.token_hash = ?1 or i.mailed_hash = ?1) and o.deleted_at is null",
         )?
         .query_row([secret::sha256(token)], |row| {
-            let mut columns = Columns::of(row);
+            let mut columns = Columns::of_row(row);
             Ok(Found {
                 id: columns.take()?,
                 organisation: columns.take()?,
@@ -91,7 +91,7 @@ pub fn open(conn: &View, token: &str) -> Result<Found> {
 pub fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
     let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
     let rights = access::membership(conn, organisation, inviter)?.map(|membership| membership.rights);
-    Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
+    Ok(is_active && rights.is_some_and(|rights| rights.contains(Rights::INVITE_MEMBERS) && rights.contains(role.rights)))
 }
 
 /// Makes the caller a member and begins a session. The token of the mail also proves the mailbox. 403 if the caller's
@@ -108,7 +108,7 @@ pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Devic
 
 /// Makes an account, which has the invited address, and makes it a member. The token of the mail also proves the mailbox.
 /// 400 and 422 for a bad token, 403 if the policy does not let the address register, 422 if the username is taken; other errors
-/// as in [`require_new`].
+/// as in [`require_new_account_allowed`].
 pub fn accept_as_new(
     tx: &mut Tx,
     token: &str,
@@ -117,8 +117,8 @@ pub fn accept_as_new(
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
     let open = open(tx, token)?;
-    require_new(tx, &open)?;
-    registration::require_welcome(tx, &open.email)?;
+    require_new_account_allowed(tx, &open)?;
+    registration::require_may_register(tx, &open.email)?;
     let id = accounts::create(tx, new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
@@ -132,7 +132,7 @@ pub fn accept_as_new(
 
 /// Checks that the invitation may make an account. 401 if the address has one: its owner must log in. 403 if the server
 /// requires a verified address and the token is not the mail's.
-pub fn require_new(conn: &View, open: &Found) -> Result<()> {
+pub fn require_new_account_allowed(conn: &View, open: &Found) -> Result<()> {
     if accounts::find_by_email(conn, &open.email)?.is_some() {
         return Err(Error::Unauthorized(Code::LoginRequired, "Log in as the invited user to accept"));
     }
@@ -164,7 +164,7 @@ pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result
     let found = look_up(conn, token)?.filter(|found| found.organisation == organisation && found.status == Status::Open);
     let Some(open) = found else { return Ok(None) };
     Ok(Some(Preview {
-        organisation: name(conn, organisation)?,
+        organisation: organisation_name(conn, organisation)?,
         is_new_user: accounts::find_by_email(conn, &open.email)?.is_none(),
         email: open.email,
         inviter: accounts::get(conn, open.inviter)?.shown_name(),
@@ -175,7 +175,7 @@ pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result
 }
 
 /// The name of an organisation, for people who are invited to it.
-pub fn name(conn: &View, organisation: OrganisationId) -> Result<String> {
+pub fn organisation_name(conn: &View, organisation: OrganisationId) -> Result<String> {
     let mut select = conn.prepare_cached("select name from organisations where id = ?1")?;
     Ok(select.query_row([organisation], |row| row.get(0))?)
 }

@@ -101,7 +101,7 @@ pub fn list(conn: &View, caller: Caller, organisation: OrganisationId, page: Pag
         .collect::<rusqlite::Result<_>>()?;
     let listed = found.into_iter().map(|invitation| {
         let role = roles::get(conn, invitation.role_id)?;
-        let is_shown = invitation.status(conn.now()) == "invited" && membership.rights.include(role.rights);
+        let is_shown = invitation.status(conn.now()) == "invited" && membership.rights.contains(role.rights);
         Ok(Listed { token: is_shown.then(|| invitation.token(conn.site())), role: role.name, invitation })
     });
     listed.collect()
@@ -124,7 +124,7 @@ fn listing(conn: &Connection, caller: Caller, organisation: OrganisationId) -> R
 
 /// Whether the member may see invitations that others sent.
 pub fn sees_others(membership: Membership) -> bool {
-    membership.rights.include(Rights::REMOVE_MEMBERS)
+    membership.rights.contains(Rights::REMOVE_MEMBERS)
 }
 
 /// Deletes an invitation, and so voids its links. The sender needs `invite:members`; other callers also need
@@ -134,8 +134,8 @@ pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
     const UNKNOWN: Error = Error::NotFound(Code::InvitationNotFound);
     let sql = format!("{SELECT} where i.id = ?1");
     let invitation = tx.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)?;
-    let membership = access::is_member(tx, caller, invitation.organisation, UNKNOWN)?;
-    if !membership.rights.include(Rights::INVITE_MEMBERS) {
+    let membership = access::require_member(tx, caller, invitation.organisation, UNKNOWN)?;
+    if !membership.rights.contains(Rights::INVITE_MEMBERS) {
         return Err(UNKNOWN);
     }
     if invitation.invited_by != caller.user {

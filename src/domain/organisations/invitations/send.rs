@@ -192,7 +192,7 @@ fn count(tx: &mut Tx, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -
 
 /// Counts somebody who joined by a link as an invitation of its maker and of the organisation. 429 beyond the daily quota of
 /// either.
-pub fn count_joined(tx: &mut Tx, maker: UserId, organisation: OrganisationId) -> Result<()> {
+pub fn charge_join(tx: &mut Tx, maker: UserId, organisation: OrganisationId) -> Result<()> {
     let bounds = tx.site().invitations;
     let most = match accounts::get(tx, maker)?.mailbox_proved {
         true => bounds.per_account,
@@ -203,7 +203,7 @@ pub fn count_joined(tx: &mut Tx, maker: UserId, organisation: OrganisationId) ->
 }
 
 /// Deletes at most `limit` counts of days before the day of `now`.
-pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
+pub fn prune_daily_counts(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from invitation_counts where counted in (select counted from invitation_counts where day < ?1 limit ?2)";
     Ok(tx.prepare_cached(sql)?.execute((now.unix_seconds() / DAY_SECONDS, limit))?)
 }
@@ -308,7 +308,7 @@ fn hashes(site: &Site, id: InvitationId, generation: i64) -> (Hash, Hash) {
 /// or its open invitation is to another role.
 pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = text::email(email, "email").map_err(Error::BadRequest)?;
-    let owner = administration::owner(tx, organisation)?.user;
+    let owner = administration::caller_for_owner(tx, organisation)?.user;
     let role = operators_role(tx, organisation, role)?;
     let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
     let invitation = match open {

@@ -8,7 +8,7 @@ use crate::{
     domain::{
         accounts,
         channels::{Description, Topic, direct_messages, record},
-        messages::{thread_marks, thread_members},
+        messages::{thread_members, thread_unreads},
         transfer::records::{Channel, ChannelMember, UnreadThread, Webhook},
         webhooks::{self, subscription::Subscription, trigger_words::TriggerWords},
     },
@@ -133,7 +133,7 @@ impl Import {
             let Some(root) = root else { continue };
             let read = read.map(|read| self.taken.here(tx, read.0).map(MessageId)).transpose()?;
             thread_members::join_at_end(tx, root, channel, user)?;
-            thread_marks::put(tx, root, user, read)?;
+            thread_unreads::put(tx, root, user, read)?;
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Import {
         let owner = self.account(webhook.owner)?;
         let name = webhooks::Name::check(&webhook.name, "name").map_err(Error::BadRequest)?;
         let event_name = webhooks::EventName::check(&webhook.event_name, "event_name").map_err(Error::BadRequest)?;
-        let events = webhook.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::of)?;
+        let events = webhook.events.as_deref().map_or(Ok(Subscription::DEFAULT), Subscription::from_names)?;
         let trigger_words = TriggerWords::of(&webhook.trigger_words)?;
         let (url, target) = match webhooks::check_url(tx.site(), &webhook.url) {
             Ok(checked) => checked,

@@ -172,7 +172,7 @@ fn settle(tx: &Tx, message: &Message, place: mentions::Place, author: Option<Use
         channel,
         is_live,
         is_live && root.is_none(),
-        is_live && mentions::name_everybody(mentions),
+        is_live && mentions::mention_everybody(mentions),
         n,
         message.created_at,
     ))?;

@@ -110,7 +110,7 @@ impl Import {
     }
 
     /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.
-    pub fn open(&mut self, organisation: OrganisationId) {
+    pub fn into_existing(&mut self, organisation: OrganisationId) {
         (self.organisation, self.into) = (Some(organisation), Some(organisation));
         self.taken = Identifiers::of(organisation);
     }

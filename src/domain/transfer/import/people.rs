@@ -201,7 +201,7 @@ impl Import {
             .execute((id, user, role, &member.status, log::last_seq(tx)?, member.created_at, member.updated_at))?;
         self.bot(tx, id, user)?;
         if inserted > 0 {
-            accounts::member_names::write(tx, &accounts::get(tx, user)?)?;
+            accounts::searchable_names::write(tx, &accounts::get(tx, user)?)?;
         }
         if inserted > 0 && member.status != MemberStatus::Deactivated.as_str() {
             tx.prepare_cached("update users set current_org = ?2 where id = ?1 and current_org is null")?.execute((user, id))?;

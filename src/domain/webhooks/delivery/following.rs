@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use crate::{
     db::Tx,
     domain::{
-        byte_budget::Budget,
         log::cursors,
         messages::{lists, record::FED},
         webhooks::{
@@ -21,6 +20,7 @@ use crate::{
             departures,
             trigger_words::TriggerWords,
         },
+        write_budget::Budget,
     },
     error::{Code, Error, Result},
     event::{Kind, Stream},
@@ -38,7 +38,7 @@ const UNWRITTEN_ROWS: i64 = 500;
 pub fn start(tx: &mut Tx) -> Result<i64> {
     match cursors::find(tx, WEBHOOKS)? {
         Some(taken) => Ok(taken),
-        None => cursors::start(tx, WEBHOOKS),
+        None => cursors::create(tx, WEBHOOKS),
     }
 }
 
@@ -60,7 +60,7 @@ pub enum Next {
 }
 
 /// Skips rows that concern no webhook, at most one slice.
-pub fn look(conn: &Connection, after: i64) -> Result<Lookahead> {
+pub fn look_ahead(conn: &Connection, after: i64) -> Result<Lookahead> {
     let mut ahead = Lookahead { seq: after, next: Next::Nothing };
     let rows = cursor::rows(conn, after)?;
     for row in &rows {
@@ -86,9 +86,9 @@ pub fn save_cursor(tx: &mut Tx, seq: i64) -> Result<()> {
     cursors::advance(tx, WEBHOOKS, seq)
 }
 
-/// Processes a slice of the rows after the cursor, or after a later row up to which [`look`] has skipped. Returns the last
+/// Processes a slice of the rows after the cursor, or after a later row up to which [`look_ahead`] has skipped. Returns the last
 /// row processed.
-pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
+pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     let after = cursor::find(tx)?.max(after);
     let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
     for row in cursor::rows(tx, after)? {
@@ -118,7 +118,7 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
 /// Follows the log before a change to a webhook of the channel: messages posted until now are for the webhook as it was. 503 if
 /// messages of the channel are left after one slice; the job follows them meanwhile.
 pub(in crate::domain) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
-    let mut after = follow(tx, 0)?;
+    let mut after = queue_from_log(tx, 0)?;
     loop {
         let rows = cursor::rows(tx, after)?;
         if rows.iter().any(|row| row.concerns && row.channel == Some(channel)) {
@@ -155,7 +155,7 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
         .prepare_cached(&select)?
         .query_map((row.channel, row.seq, event.kind.bit()), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    webhooks.retain(|(_, words)| event.text.as_deref().is_none_or(|text| words.take(text)));
+    webhooks.retain(|(_, words)| event.text.as_deref().is_none_or(|text| words.matches(text)));
     if webhooks.is_empty() {
         return Ok(0);
     }
@@ -174,7 +174,7 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
 /// each other would never end.
 fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
     if row.kind == Kind::Message {
-        let message = row.message.map_or(Ok(None), |n| lists::find_at(tx, n))?;
+        let message = row.message.map_or(Ok(None), |n| lists::find_by_number(tx, n))?;
         let Some(message) = message.filter(|message| message.kind != FED) else { return Ok(None) };
         let (kind, at) = (DeliveryKind::MessageCreated, message.created_at);
         return Ok(Some(Event { kind, at, payload: queue::payload(kind, at, &message)?, text: Some(message.content) }));

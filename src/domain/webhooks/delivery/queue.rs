@@ -15,13 +15,13 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        byte_budget,
         webhooks::{
             delivery::kind::DeliveryKind,
             owners,
             record::{self, Status},
             suspension,
         },
+        write_budget,
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, UserId, WebhookId},
@@ -137,7 +137,7 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
     match record::secrets(tx, webhook) {
         Ok(secrets) => claimed.secrets = secrets,
         Err(err) => {
-            tracing::error!(%webhook, err = err.detail(), "a webhook's secret can't be read");
+            tracing::error!(%webhook, err = err.log_text(), "a webhook's secret can't be read");
             suspension::stop(tx, webhook, Status::Inactive, "its secret can't be read; give it a new one")?;
             return Ok(Claim::Nothing);
         }
@@ -194,7 +194,7 @@ pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     let idle = "select n, octet_length(payload)
         from (select n, payload from webhook_events order by n limit ?1) oldest
         where not exists (select 1 from deliveries d where d.event_n = oldest.n)";
-    let idle: Vec<i64> = byte_budget::rows(tx, idle, [limit])?;
+    let idle: Vec<i64> = write_budget::rows(tx, idle, [limit])?;
     let sql = "delete from webhook_events where n in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }

@@ -158,7 +158,7 @@ pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId)
 }
 
 /// Records a test, and returns the record. Changes nothing else, because a test says nothing about the webhook's events.
-pub fn tested(tx: &mut Tx, test: &Claimed, outcome: &Outcome) -> Result<Attempt> {
+pub fn record_test(tx: &mut Tx, test: &Claimed, outcome: &Outcome) -> Result<Attempt> {
     let id = history::record_sent(tx, test, "test", outcome, None)?;
     history::find(tx, test.webhook, id)?.ok_or_else(|| Error::internal("the record was just written"))
 }

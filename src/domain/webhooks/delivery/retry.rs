@@ -44,7 +44,7 @@ const GONE: u16 = 410;
 /// Records an attempt together with its effect: the event is done, due again, or given up. The webhook becomes inactive
 /// after a 410, and when an event is given up without any success since its first attempt. If the event was queued anew
 /// meanwhile, perhaps for another address, the attempt is only recorded.
-pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
+pub fn record_attempt(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     let now = tx.now();
     let first_at: Option<Time> = tx
         .prepare_cached("select first_at from deliveries where id = ?1 and due_at = ?2")?

@@ -119,13 +119,13 @@ impl Schedule {
     }
 
     /// Time at which the next webhook becomes due that is not due yet.
-    pub fn next_after(&self, now: Time) -> Option<Time> {
+    pub fn next_due_after(&self, now: Time) -> Option<Time> {
         let later = (Bound::Excluded((now, WebhookId(Uuid::max()))), Bound::Unbounded);
         self.order.range(later).next().map(|(at, _)| *at)
     }
 
     /// Number of webhooks that have something to deliver now.
-    pub fn count_due(&self, now: Time) -> usize {
+    pub fn count_due_webhooks(&self, now: Time) -> usize {
         self.order.range(..=(now, WebhookId(Uuid::max()))).count()
     }
 }
@@ -154,7 +154,7 @@ pub fn find(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
 
 /// Reads a page of the webhooks that deliver, in the order of their identifiers, with the identifier after which the next
 /// page begins; none after the last page.
-pub fn page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, Option<WebhookId>)> {
+pub fn webhooks_page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, Option<WebhookId>)> {
     let mut select = conn.prepare_cached(ALL)?;
     let rows: Vec<_> = select.query_map((after, PAGE), from_row)?.collect::<rusqlite::Result<_>>()?;
     let last = (rows.len() == PAGE as usize).then(|| rows.last().map(|(id, _)| *id)).flatten();
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(picked(&schedule, 9, &mut slots), [first.webhook, second.webhook, other.webhook], "two are a new host's");
         assert_eq!(picked(&schedule, 9, &mut slots), [other.webhook]);
         let now = Time::from_unix_seconds(2);
-        assert_eq!((schedule.count_due(now), schedule.next_after(now)), (2, Some(third.at)));
+        assert_eq!((schedule.count_due_webhooks(now), schedule.next_due_after(now)), (2, Some(third.at)));
     }
 
     #[test]
@@ -225,18 +225,18 @@ mod tests {
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             schedule.park(due.webhook, now);
             let until = now + seconds * SECOND;
-            assert_eq!(schedule.next_after(now), Some(until));
+            assert_eq!(schedule.next_due_after(now), Some(until));
             // More deliveries do not end the backoff.
             schedule.set(due.webhook, Some(due.clone()));
-            assert_eq!((schedule.count_due(now), schedule.next_after(now)), (0, Some(until)));
+            assert_eq!((schedule.count_due_webhooks(now), schedule.next_due_after(now)), (0, Some(until)));
             now = until;
         }
         schedule.park(due.webhook, now);
         schedule.set(due.webhook, Some(Due { changed_at: now, ..due.clone() }));
-        assert_eq!(schedule.count_due(now), 1, "at once");
+        assert_eq!(schedule.count_due_webhooks(now), 1, "at once");
         schedule.park(due.webhook, now);
         schedule.unpark(due.webhook);
         schedule.park(due.webhook, now);
-        assert_eq!(schedule.next_after(now), Some(now + SECOND), "from the beginning");
+        assert_eq!(schedule.next_due_after(now), Some(now + SECOND), "from the beginning");
     }
 }

@@ -110,7 +110,7 @@ impl DeliverySlots {
     }
 
     /// Records whether the host's last answer has proven it.
-    pub fn note(&mut self, host: &str, is_proven: bool) {
+    pub fn note_proven(&mut self, host: &str, is_proven: bool) {
         if !is_proven {
             self.proven.remove(host);
         } else if !self.proven.contains(host) {
@@ -140,7 +140,7 @@ mod tests {
         let hosts = (0..DeliverySlots::ALL).map(|n| format!("{kind} {n}"));
         hosts
             .filter_map(|host| {
-                slots.note(&host, kind == "proven");
+                slots.note_proven(&host, kind == "proven");
                 slots.acquire(organisation, &host)
             })
             .collect()
@@ -153,10 +153,10 @@ mod tests {
         assert!(slots.acquire(of, "a:80").is_some());
         assert!(slots.acquire(of, "a:80").is_none() && slots.acquire(of, "b:80").is_some());
         slots.release(&first);
-        slots.note("a:80", true);
+        slots.note_proven("a:80", true);
         let proven: Vec<_> = (0..15).map(|_| slots.acquire(of, "a:80").unwrap()).collect();
         assert!(slots.acquire(of, "a:80").is_none());
-        slots.note("a:80", false);
+        slots.note_proven("a:80", false);
         proven[..12].iter().for_each(|permit| slots.release(permit));
         assert!(slots.acquire(of, "a:80").is_none(), "four are taken, and it is no longer proven");
         slots.release(&proven[12]);
@@ -200,7 +200,7 @@ mod tests {
             let another = slots.acquire(OrganisationId::new(), "another");
             assert!(another.is_some(), "{many}: an unproven host");
             slots.release(&another.unwrap());
-            slots.note("another", true);
+            slots.note_proven("another", true);
             assert!(slots.acquire(OrganisationId::new(), "another").is_some(), "{many}: a proven host");
         }
     }

@@ -1,0 +1,142 @@
+//! Log-in of browsers at the OpenID Connect issuer, by authorization code. It is no part of the API: browsers come here by links
+//! and redirects, so that refusals are pages for people.
+
+mod flow;
+
+use poem::{
+    Request, Response, handler,
+    http::{HeaderValue, StatusCode, header},
+    web::Data,
+};
+use url::{Position, Url, form_urlencoded};
+
+use self::flow::Flow;
+use super::http::{auth::LogInAttempt, failure, login_browser::Browser};
+use crate::{
+    domain::accounts::{NextPath, identities, sessions::Started},
+    error::{Code, Error, Result},
+    issuer::{Issuer, NO_CLIENT},
+    net::origins::is_from_elsewhere,
+    state::App,
+    web::Notice,
+};
+
+/// Where a browser begins to log in; `next` is the path that its user wants.
+pub const START: &str = "/auth/oidc/start";
+/// Where the issuer sends the browser back to.
+pub const CALLBACK: &str = "/auth/oidc/callback";
+
+const FROM_ELSEWHERE: Error = Error::Forbidden(Code::ForeignPage, "Another website sent you here. Go on if you want to log in");
+const NOT_BEGUN: Error = Error::Unauthorized(
+    Code::IdTokenInvalid,
+    "This log-in was begun in another browser, took more than ten minutes, or is over already",
+);
+const CANCELLED: Error =
+    Error::Unauthorized(Code::IdTokenInvalid, "You cancelled the log-in, or the identity provider refused it");
+const FAILED: Error = Error::Unauthorized(Code::IdTokenInvalid, "The identity provider could not log you in");
+const MIXED_UP: Error = Error::Unauthorized(Code::IdTokenInvalid, "The answer is from another identity provider");
+
+/// Handles `GET /auth/oidc/start`: sends the browser to the issuer.
+#[handler]
+pub async fn start(req: &Request, app: Data<&App>, entrant: LogInAttempt) -> Response {
+    let next = parameter(req, "next").unwrap_or_default();
+    match entrant.run_log_in(&app, begin(req, &app, &next)).await {
+        Ok(address) => redirect(&address),
+        Err(err) => refuse(&app, err, &next),
+    }
+}
+
+async fn begin(req: &Request, app: &App, next: &str) -> Result<Url> {
+    let issuer = issuer(app)?;
+    NextPath::check(next, "next").map_err(Error::BadRequest)?;
+    // Another site could otherwise log its visitors in unasked, and out of the account that they use.
+    if is_from_elsewhere(req) {
+        return Err(FROM_ELSEWHERE);
+    }
+    let flow = flow::begin(req, app, next)?;
+    issuer.authorization(&flow.log_in_values(&redirect_uri(app))).await
+}
+
+/// Handles `GET /auth/oidc/callback`: logs the browser in, and sends it on to the path that its user wanted, by way of the web
+/// client where that is served.
+#[handler]
+pub async fn callback(req: &Request, app: Data<&App>, entrant: LogInAttempt) -> Response {
+    let flow = flow::take(req, &app, &parameter(req, "state").unwrap_or_default());
+    let next = flow.as_ref().map_or_else(String::new, |flow| flow.next.clone());
+    match entrant.run_log_in(&app, enter(req, &app, &entrant, flow)).await {
+        Ok(started) => {
+            // The state has proved that the browser's own user logs in.
+            Browser::of(req, true).keep(&app, started, true).await;
+            redirect(&destination(&app, &next))
+        }
+        Err(err) => refuse(&app, err, &next),
+    }
+}
+
+async fn enter(req: &Request, app: &App, entrant: &LogInAttempt, flow: Option<Flow>) -> Result<Started> {
+    let issuer = issuer(app)?;
+    let flow = flow.ok_or(NOT_BEGUN)?;
+    // RFC 9207: another issuer's code is none of this one's.
+    if parameter(req, "iss").is_some_and(|iss| iss != issuer.url()) {
+        return Err(MIXED_UP);
+    }
+    if let Some(error) = parameter(req, "error") {
+        tracing::info!(error = error.chars().take(100).collect::<String>(), "the issuer logs a browser not in");
+        return Err(if error == "access_denied" { CANCELLED } else { FAILED });
+    }
+    let code = parameter(req, "code").ok_or(FAILED)?;
+    let _permit = app.limits.code_exchange(entrant.address).await;
+    let token = issuer.redeem(&code, &flow.log_in_values(&redirect_uri(app))).await?;
+    let device = entrant.device.clone();
+    app.db.write(move |tx| identities::log_in(tx, &token, &device)).await
+}
+
+/// The issuer, if browsers may log in there.
+fn issuer(app: &App) -> Result<&Issuer> {
+    app.issuer.as_ref().filter(|issuer| issuer.browser_log_in_name().is_some()).ok_or(NO_CLIENT)
+}
+
+fn redirect_uri(app: &App) -> String {
+    format!("{}{CALLBACK}", app.site.base_url)
+}
+
+/// The first parameter of that name in the query.
+fn parameter(req: &Request, name: &str) -> Option<String> {
+    let query = req.uri().query().unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes()).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+}
+
+/// The whole address of a path of this server. Whatever the path, it is on this server: a path without its origin could become the
+/// address of another, as `/.//example.org` would.
+fn own(app: &App, next: &str) -> Url {
+    let base = Url::parse(&app.site.base_url).expect("the settings were checked");
+    base.join(next).ok().filter(|url| url.origin() == base.origin()).unwrap_or(base)
+}
+
+/// Where the browser goes once it is logged in. The web client's page for signing in first erases what it had shown the person
+/// before, and goes on at once. Clients of `--web-url` and those without this one are sent to the path itself.
+fn destination(app: &App, next: &str) -> Url {
+    let wanted = own(app, next);
+    if !app.site.client || app.site.web_url != app.site.base_url {
+        return wanted;
+    }
+    let mut entrance = own(app, "/sign-in");
+    entrance.query_pairs_mut().append_pair("next", &wanted[Position::BeforePath..]);
+    entrance
+}
+
+fn redirect(address: &Url) -> Response {
+    let location = HeaderValue::from_str(address.as_str()).expect("it is ASCII");
+    let response = Response::builder().status(StatusCode::SEE_OTHER).header(header::LOCATION, location);
+    response.header(header::CACHE_CONTROL, "no-store").header(header::REFERRER_POLICY, "no-referrer").finish()
+}
+
+/// The page of a refusal, with its status and headers, from which a person can begin again.
+fn refuse(app: &App, why: Error, next: &str) -> Response {
+    let issuer_name = app.issuer.as_ref().and_then(Issuer::browser_log_in_name);
+    let next = if NextPath::check(next, "next").is_ok() { next } else { "" };
+    let again: String = [START, "?next="].into_iter().chain(form_urlencoded::byte_serialize(next.as_bytes())).collect();
+    let words = issuer_name.map(|name| format!("Log in with {name}"));
+    let (says, link) = (why.to_string(), words.as_deref().map(|words| (&*again, words)));
+    Notice { title: "Log in", says: &says, link }.answer(failure::answer(why.into(), START))
+}

@@ -1,0 +1,145 @@
+//! Feeding posts into a channel.
+
+use std::sync::Arc;
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::incoming::{Feed, Incoming};
+use crate::{
+    api::{
+        http::{
+            auth::{Bearer, Feeder},
+            body::{Body, Text},
+            envelope::{FeedAnswer, ProgramAnswer, feed_answer},
+        },
+        tags::Tag,
+    },
+    db::Tx,
+    domain::{
+        access::Caller,
+        text::WebAddress,
+        webhooks::{EventName, feeds, received::Received},
+    },
+    error::{Error, Result},
+    id::{ChannelId, MessageId},
+    secret::sender_proof::Proof,
+    state::App,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Feed a channel without a webhook
+    ///
+    /// Posts for a member's own program. Needs a bearer token and the right to post. The member is the author:
+    /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
+    /// history records the feed. Each feed makes a post of its own: a `thread_id` in the body is ignored.
+    #[oai(path = "/webhooks/feed/backend-queue", method = "post", operation_id = "feedChannel", tag = "Tag::Webhooks")]
+    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
+        let Body(QueuedFeed { channel_id, feed }, bytes) = body;
+        let feed = feed.into();
+        let message = app.db.write_sized(bytes, move |tx| feeds::post_without_webhook(tx, caller.0, channel_id, &feed)).await?;
+        Ok(sent(Some(message)))
+    }
+
+    /// Feed a webhook
+    ///
+    /// The address is the secret: no bearer token is needed, unless the server is configured so. If a bearer token is
+    /// sent, its user must be a member of the channel with the right to post, and is then the author. A paused webhook
+    /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel. Each feed makes
+    /// a post of its own: a `thread_id` in the body is ignored.
+    ///
+    /// If the webhook has a `sender_secret`, 401 without a signature by it, in the header of GitHub, Gitea, Forgejo, GitLab,
+    /// Sentry, Grafana or Standard Webhooks.
+    ///
+    /// Bodies of other programs are taken, too, and recognised by their fields or headers: those of Slack and Discord, plain
+    /// text, and the events of the tools in the guide under Integrations. A body of Slack's is answered with 200 and the
+    /// text `ok`, one of Discord's with 204, or with `?wait=true` with 200 and the `id` of the message. `POST /hooks/{webhook_slug}`, outside of `/api/v1`, takes the same bodies and
+    /// reads those of Slack's form as Mattermost's, whose texts are Markdown.
+    #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", operation_id = "feedWebhook", tag = "Tag::Webhooks")]
+    async fn feed(
+        &self,
+        feeder: Feeder,
+        app: Data<&App>,
+        webhook_slug: Path<Text<feeds::Slug>>,
+        body: Incoming,
+    ) -> Result<ProgramAnswer> {
+        let Incoming { read, received, proof, bytes, answer } = body;
+        let (caller, slug) = (feeder.0, webhook_slug.0);
+        let received = Arc::new(received);
+        let taken = match read {
+            Ok(feed) => take(&app, caller, slug.clone(), feed, (received.clone(), proof), bytes).await,
+            Err(err) => Err(err),
+        };
+        if let Err(err @ (Error::BadRequest(_) | Error::Invalid(_) | Error::Unauthorized(..))) = &taken {
+            let (status, why) = (err.status(), err.to_string());
+            let record = move |tx: &mut Tx| feeds::record_refused(tx, &slug, &received, (status, &why));
+            app.db.write_sized(bytes, record).await?;
+        }
+        Ok(answer(taken?))
+    }
+
+    /// Feed a webhook by its address alone
+    ///
+    /// Takes the post from the query, for programs that can only open an address. They can sign nothing: 401 if the webhook has
+    /// a `sender_secret`.
+    #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", operation_id = "feedWebhookByQuery", tag = "Tag::Webhooks")]
+    async fn feed_by_query(
+        &self,
+        feeder: Feeder,
+        app: Data<&App>,
+        webhook_slug: Path<Text<feeds::Slug>>,
+        username: Query<Text<feeds::Username>>,
+        event_name: Query<Text<EventName>>,
+        /// The text of the post.
+        message: Query<Text<feeds::QueriedMessage>>,
+        /// `success` or `error`; or `firing`, which the post shows as `error`, and `resolved`, which it shows as `success`.
+        status: Query<Text<feeds::Status>>,
+        action_type: Query<Option<Text<feeds::ActionType>>>,
+        /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
+        avatar_url: Query<Option<Text<WebAddress>>>,
+    ) -> Result<FeedAnswer> {
+        feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
+        let feed = feeds::Feed {
+            message: message.0.0,
+            username: username.0.0,
+            event_name: event_name.0.0,
+            action_type: action_type.0.unwrap_or_default().0,
+            avatar_url: avatar_url.0.unwrap_or_default().0,
+            status: Some(status.0.0),
+            quotes_strangers: false,
+            actions: Vec::new(),
+        };
+        let bytes = feed.message.len();
+        let shown = (Arc::new(Received::from_query()), Proof::default());
+        take(&app, feeder.0, webhook_slug.0, Some(feed), shown, bytes).await
+    }
+}
+
+async fn take(
+    app: &App,
+    caller: Option<Caller>,
+    slug: Text<feeds::Slug>,
+    feed: Option<feeds::Feed>,
+    (received, proof): (Arc<Received>, Proof),
+    bytes: usize,
+) -> Result<FeedAnswer> {
+    let post = move |tx: &mut Tx| feeds::receive(tx, caller, &slug, feed.as_ref(), (&received, &proof));
+    Ok(sent(app.db.write_sized(bytes, post).await?))
+}
+
+fn sent(message: Option<MessageId>) -> FeedAnswer {
+    feed_answer("Data sent successfully", message)
+}
+
+#[derive(Object)]
+struct QueuedFeed {
+    channel_id: ChannelId,
+    #[oai(flatten)]
+    feed: Feed,
+}

@@ -1,0 +1,71 @@
+//! Commits that were pushed, as GitHub, GitLab and Gitea tell of them.
+
+use super::{
+    links::link,
+    markdown::{counted_noun, cut, first_line, join_lines},
+};
+
+/// Commits that are listed.
+const LISTED: usize = 10;
+/// Characters of a commit's identifier.
+const SHORT: usize = 7;
+
+pub struct Push {
+    /// Who has pushed.
+    pub who: String,
+    /// `refs/heads/main` or `refs/tags/v1`.
+    pub reference: String,
+    /// The repository, as a link.
+    pub repository: String,
+    /// The address that compares before and after.
+    pub compare: String,
+    pub commits: Vec<Commit>,
+    /// The number of commits, of which a large push lists only some.
+    pub total: usize,
+    pub change: Change,
+}
+
+pub struct Commit {
+    pub id: String,
+    pub message: String,
+    pub url: String,
+}
+
+/// What a push does with its branch or tag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Made,
+    Moved,
+    Forced,
+    Deleted,
+}
+
+impl Push {
+    pub fn text(&self) -> String {
+        let (kind, name) = match self.reference.strip_prefix("refs/tags/") {
+            Some(tag) => ("tag", tag),
+            None => ("branch", self.reference.trim_start_matches("refs/heads/")),
+        };
+        let (who, name, total) = (first_line(&self.who), first_line(name), self.total.max(self.commits.len()));
+        let commits = link(&counted_noun(total, "commit", "commits"), &self.compare);
+        let head = match self.change {
+            Change::Deleted => format!("{who} deleted {kind} {name} of {}", self.repository),
+            _ if total == 0 || kind == "tag" => format!("{who} pushed {kind} {name} to {}", self.repository),
+            Change::Made => format!("{who} pushed new branch {name} with {commits} to {}", self.repository),
+            Change::Forced => format!("{who} force-pushed {commits} to {name} of {}", self.repository),
+            Change::Moved => format!("{who} pushed {commits} to {name} of {}", self.repository),
+        };
+        let listed = if kind == "tag" || self.change == Change::Deleted { 0 } else { LISTED };
+        let more = total.saturating_sub(LISTED.min(self.commits.len()));
+        let more = if listed > 0 && more > 0 { format!("- \u{2026} and {more} more") } else { String::new() };
+        let commits = self.commits.iter().take(listed).map(Commit::text);
+        join_lines([head].into_iter().chain(commits).chain([more]))
+    }
+}
+
+impl Commit {
+    fn text(&self) -> String {
+        let id: String = self.id.chars().take(SHORT).collect();
+        format!("- {} {}", link(&id, &self.url), cut(&first_line(&self.message), 100))
+    }
+}
