@@ -1,11 +1,11 @@
 //! A client that fetched by `GET /start` and pages while others went on, and that then only listens, has what a fresh fetch
 //! gives: over random operations, `kill -9` of the real server among them, lost connections and absences.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tempfile::TempDir;
-use tokio::{runtime::Handle, task::JoinSet};
+use tokio::{runtime::Handle, task::JoinSet, time::timeout};
 
 use super::{
     Chance, During, Play, Stage,
@@ -28,6 +28,8 @@ const MOST: usize = 3;
 const LAST: usize = 60;
 /// Operations under way when the server is killed.
 const UNDER_WAY: usize = 6;
+/// A killed server's requests fail at once.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
 #[expect(clippy::disallowed_methods, reason = "a seed is no setting")]
 fn setting(name: &str, otherwise: u64) -> u64 {
@@ -106,7 +108,8 @@ impl Run<'_> {
         let mut answers: FuturesUnordered<_> = rows.iter().map(|row| async move { (row, play.try_attempt(row).await) }).collect();
         let mut answered: Vec<_> = answers.next().await.into_iter().collect();
         self.server.signal("KILL");
-        while let Some(answer) = answers.next().await {
+        // Not without a bound: another test's server may get the port, and a request that connects again then waits for its answer.
+        while let Ok(Some(answer)) = timeout(ANSWERED_WITHIN, answers.next()).await {
             answered.push(answer);
         }
         drop(answers);
