@@ -137,7 +137,7 @@ impl Error {
     }
 
     /// The error in the input, if that is why the request is refused.
-    pub const fn input_refusal(&self) -> Option<&Refusal> {
+    pub const fn as_input_refusal(&self) -> Option<&Refusal> {
         match self {
             Error::BadRequest(refusal) | Error::Invalid(refusal) => Some(refusal),
             _ => None,
@@ -145,10 +145,10 @@ impl Error {
     }
 
     /// The bound that the request is past.
-    pub fn exceeded_limit(&self) -> Option<u64> {
+    pub fn limit_passed(&self) -> Option<u64> {
         match self {
             Error::TooLarge(bytes) => Some(*bytes as u64),
-            other => other.input_refusal()?.limit,
+            other => other.as_input_refusal()?.limit,
         }
     }
 
@@ -198,7 +198,7 @@ impl Error {
 }
 
 /// The first cause of an error. Those that it led to repeat the address, or say only that a connection failed.
-pub fn root(err: &dyn std::error::Error) -> String {
+pub fn root_cause(err: &dyn std::error::Error) -> String {
     std::iter::successors(Some(err), |err| err.source()).last().unwrap_or(err).to_string()
 }
 
@@ -249,7 +249,7 @@ impl Faults {
     }
 
     /// The value, or `None` and one more fault.
-    pub fn keep<T>(&mut self, made: Result<T>) -> Option<T> {
+    pub fn ok_or_collect<T>(&mut self, made: Result<T>) -> Option<T> {
         self.note(&made);
         made.ok()
     }

@@ -164,7 +164,7 @@ pub const SIGNING_KEY_MIN: usize = 32;
 
 /// Fails if a key in the settings is too short, or has a character that headers can't contain. The message doesn't show the
 /// key.
-pub fn check_key(flag: &str, key: &str, shortest: usize) -> Result<()> {
+pub fn check_key_form(flag: &str, key: &str, shortest: usize) -> Result<()> {
     if key.len() < shortest || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "characters, letters, digits and signs of ASCII";
         return Err(Error::failed(format!("{flag}: it must have at least {shortest} {what}")));
@@ -173,9 +173,9 @@ pub fn check_key(flag: &str, key: &str, shortest: usize) -> Result<()> {
 }
 
 impl AccessKey {
-    /// Makes a key of a setting; fails as [`check_key`] does.
+    /// Makes a key of a setting; fails as [`check_key_form`] does.
     pub fn new(flag: &str, key: &str) -> Result<AccessKey> {
-        check_key(flag, key, ACCESS_KEY_MIN)?;
+        check_key_form(flag, key, ACCESS_KEY_MIN)?;
         Ok(AccessKey::of(key))
     }
 
@@ -247,7 +247,7 @@ pub fn verify_password(password: &str, hash: &str) -> bool {
 }
 
 /// Whether the hash has other parameters than [`hash_password`] uses now.
-pub fn is_outdated(hash: &str) -> bool {
+pub fn is_hash_outdated(hash: &str) -> bool {
     let params = Argon2::default();
     let current = [("m", params.params().m_cost()), ("t", params.params().t_cost()), ("p", params.params().p_cost())];
     match PasswordHash::new(hash) {
@@ -326,8 +326,8 @@ mod tests {
         assert!(verify_password("correct horse", &hash));
         assert!(!verify_password("wrong horse", &hash));
         assert!(!verify_password("", ""));
-        assert!(!is_outdated(&hash));
-        assert!(is_outdated(&hash.replace("m=19456", "m=4096")));
+        assert!(!is_hash_outdated(&hash));
+        assert!(is_hash_outdated(&hash.replace("m=19456", "m=4096")));
         assert!(is_common("Password1") && !is_common("correct horse battery"));
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
-    domain::accounts::{address_respelling, administration, searchable_names},
+    domain::accounts::{address_respelling, by_operator, searchable_names},
     error::{Error, Faults, Result},
     event::Effect,
     issuer::Issuer,
@@ -63,7 +63,7 @@ impl Parts {
     fn new(settings: &Settings, listening: Option<SocketAddr>) -> Result<Parts> {
         let mut faults = Faults::default();
         // The other settings are checked without the authorities of a file that can't be read.
-        let authorities = faults.keep(Authorities::read(settings.mail.ca_file.as_deref()));
+        let authorities = faults.ok_or_collect(Authorities::read(settings.mail.ca_file.as_deref()));
         let authorities = authorities.map_or_else(|| Authorities::read(None), Ok)?;
         let links = settings.own_origins(listening);
         let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities);
@@ -99,18 +99,18 @@ impl Parts {
 
 /// Checks the settings, and changes nothing.
 pub fn check_settings(settings: &Settings, faults: &mut Faults) {
-    if let Some(Some(files)) = faults.keep(settings.listen.tls()) {
-        faults.keep(Files::new(files).check());
+    if let Some(Some(files)) = faults.ok_or_collect(settings.listen.tls()) {
+        faults.ok_or_collect(Files::new(files).check());
     }
     let backups = &settings.backups;
     if backups.every.is_some() || backups.migration.backup_dir.is_some() {
-        faults.keep(backup::require_writable(&backups.migration.folder(&settings.data_dir)));
+        faults.ok_or_collect(backup::require_writable(&backups.migration.folder(&settings.data_dir)));
     }
     // The pool of connections to a mail server needs a runtime, when it is made and when it is dropped.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal);
-    let Some(runtime) = faults.keep(runtime) else { return };
+    let Some(runtime) = faults.ok_or_collect(runtime) else { return };
     let _entered = runtime.enter();
-    faults.keep(Parts::new(settings, None));
+    faults.ok_or_collect(Parts::new(settings, None));
 }
 
 /// Opens the data folder, creating it if there is none, and starts the writer and the publisher. `listening` is the first TCP
@@ -128,7 +128,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     back_up_before_migration(settings, &clock)?;
     let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
-    let setup = if db.read(|conn| administration::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
+    let setup = if db.read(|conn| by_operator::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let limits = Arc::new(Limits::new(site.rate_limit, &clock));
     let stopping = watch::Sender::new(false);
@@ -213,7 +213,8 @@ fn open_database(
     let after_commit =
         router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivery), publisher);
     let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
-    let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone(), clock)? };
+    let publisher =
+        if is_push_external { Mutex::default() } else { waiting.start_thread(&settings.data_dir, hub.clone(), clock)? };
     Ok(Opened { db, hub, sessions, newest, wakeups, delivery, publisher })
 }
 
@@ -240,7 +241,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     let mut sockets = app.push.sockets.count_from_now();
     app.db.write(address_respelling::unify).await?;
     app.db.write(searchable_names::backfill).await?;
-    let forwarded = jobs::forwarding::prepare(&app).await?;
+    let forwarded = jobs::forwarding::set_log_retention(&app).await?;
     jobs::deliveries::retain_log(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let jobs = tokio::spawn(async move {
@@ -260,7 +261,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     }
     let finishing = app.clone();
     tokio::task::spawn_blocking(move || finish_writes(&finishing)).await.map_err(Error::internal)?;
-    app.push.sockets.close(); // last, so that the events of answered requests are pushed first
+    app.push.sockets.close_all(); // last, so that the events of answered requests are pushed first
     _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
     Ok(())
 }

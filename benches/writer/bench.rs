@@ -129,7 +129,7 @@ impl Bench {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Merging what was indexed is behind nothing, and would be taken for the next operation's.
-        while self.app.db.write(|tx| indexing::index(tx, i64::MAX)).await.unwrap() > 0 {}
+        while self.app.db.write(|tx| indexing::run_step(tx, i64::MAX)).await.unwrap() > 0 {}
     }
 
     /// Changes the database as another process.

@@ -7,7 +7,7 @@ use poem::{IntoResponse, Response, handler, http::StatusCode, web::Data};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{backlog::Backlog, http::failure};
+use super::{http::failure, job_backlog::Backlog};
 use crate::{
     db,
     error::{Code, Error, Result},

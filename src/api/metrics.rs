@@ -12,7 +12,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::backlog::Backlog;
+use super::job_backlog::Backlog;
 use crate::{
     db,
     error::{Error, Result},

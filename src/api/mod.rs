@@ -2,14 +2,15 @@
 
 mod accounts;
 pub mod asyncapi;
-mod backlog;
 mod channels;
 mod commands;
 pub mod document;
 mod emoji_names;
 mod features;
+mod first_screen;
 mod health;
 pub mod http;
+mod job_backlog;
 mod mcp;
 mod messages;
 mod metrics;
@@ -19,7 +20,6 @@ mod public;
 mod push_tokens;
 mod routes;
 mod setup;
-mod start;
 mod tags;
 mod webhooks;
 
@@ -61,7 +61,7 @@ pub fn routes(app: App) -> impl Endpoint {
         .at("/openapi.json", get(make_sync(document::openapi)))
         .at("/asyncapi.json", get(make_sync(asyncapi::show)))
         .at("/emoji.json", get(make_sync(emoji_names::show)))
-        .nest("/", routes::service());
+        .nest("/", routes::openapi_service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
         routes = routes.at("/metrics", access_key_guard::by_bearer(get(metrics::show), key.clone()));
@@ -88,17 +88,18 @@ pub fn routes(app: App) -> impl Endpoint {
 fn docs() -> Route {
     let guide = || get(make_sync(web::guide::page));
     let pages = Route::new().at("/", guide()).at("/:name", guide());
-    Route::new().at("/", get(make_sync(document::page))).nest("/guide", pages)
+    Route::new().at("/", get(make_sync(document::docs_page))).nest("/guide", pages)
 }
 
 /// The routes that are served while too many connections are open: health, and 503 for everything else.
 pub fn overload_routes(app: App) -> impl Endpoint {
-    let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(Code::Overloaded, failure::TOO_MANY_CONNECTIONS)));
+    let busy =
+        make_sync(|req| refuse_unread(req.uri().path(), Error::Unavailable(Code::Overloaded, failure::TOO_MANY_CONNECTIONS)));
     Route::new().at("/health", get(health::health)).at("/*path", busy).data(app)
 }
 
 /// The name of the operation that an answer is from; `None` if it is no operation of the OpenAPI document.
-pub fn operation(answer: &Extensions) -> Option<&'static str> {
+pub fn operation_name(answer: &Extensions) -> Option<&'static str> {
     answer.get().map(|OperationId(name)| *name)
 }
 
@@ -108,7 +109,7 @@ pub fn route_template(answer: &Extensions) -> &str {
 }
 
 /// The error answer to a request that is refused unread.
-pub fn refuse(path: &str, why: Error) -> Response {
+pub fn refuse_unread(path: &str, why: Error) -> Response {
     let mut response = failure::answer(why.into(), path.strip_prefix("/api/v1").unwrap_or(path));
     keep_private(&mut response);
     response

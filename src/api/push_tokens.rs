@@ -9,7 +9,7 @@ use super::{
         auth::{Bearer, NotificationToken},
         body::{Body, List, Text, into_strings},
         envelope::{Success, ok},
-        listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+        listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
         rows::Rows,
     },
     tags::Tag,
@@ -100,7 +100,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<OwnOrganisation>>> {
-        let page = unpaged(*offset, *limit);
+        let page = page_or_whole_list(*offset, *limit);
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| organisations::list_own(conn, caller.0, part), OwnOrganisation::from)
         });

@@ -2,14 +2,14 @@
 
 use poem_openapi::{OpenApi, OpenApiService};
 
-use super::{accounts, channels, commands, features, messages, organisations, public, push_tokens, start, webhooks};
+use super::{accounts, channels, commands, features, first_screen, messages, organisations, public, push_tokens, webhooks};
 
-pub fn service() -> OpenApiService<impl OpenApi, ()> {
+pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
     let apis = (
         (
             accounts::Api,
-            accounts::mailbox::Api,
+            accounts::mailed_links::Api,
             accounts::own_account::Api,
             accounts::program_tokens::Api,
             accounts::link_purpose::Api,
@@ -21,17 +21,17 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             organisations::members::Api,
             organisations::bots::Api,
             organisations::roles::Api,
-            organisations::permissions::Api,
+            organisations::role_rights::Api,
             organisations::invitations::Api,
             organisations::acceptance::Api,
             organisations::join_links::Api,
         ),
-        (start::Api, push_tokens::Api, features::Api),
+        (first_screen::Api, push_tokens::Api, features::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::preferences::Api),
-        (messages::Api, messages::reactions::Api, messages::search::Api, messages::single::Api, messages::threads::Api),
+        (messages::Api, messages::reactions::Api, messages::search::Api, messages::linked_message::Api, messages::threads::Api),
         (commands::Api, commands::calling::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::incoming_posts::Api),
-        (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),
+        (public::blogs::Api, public::blog_categories::Api, public::testimonials::Api, public::contacts::Api),
     );
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
         .description(include_str!("description.md"))

@@ -13,10 +13,10 @@ use crate::{
     domain::{
         access::PlatformRole,
         accounts::{New, one_time_tokens::Status},
-        organisations::{Edit, administration},
+        organisations::{Edit, by_operator},
     },
     error::{Code, Error, Result},
-    net::bounded_body,
+    net::bounded_request_body,
     state::App,
 };
 
@@ -48,7 +48,7 @@ pub async fn make(req: &Request, app: Data<&App>, body: Body) -> Response {
 async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     let address = auth::address(req);
     app.limits.anonymous_request(address)?;
-    let body = bounded_body::read(body, BODY_MAX).await?;
+    let body = bounded_request_body::read(body, BODY_MAX).await?;
     let first: First = serde_json::from_slice(&body)
         .map_err(|err| Error::BadRequest(Code::InvalidValue.says(format!("The request body: {err}"))))?;
     let setup = app.setup.as_ref().ok_or(OVER)?;
@@ -60,7 +60,7 @@ async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     new.check_password(&first.password).map_err(Error::Invalid)?;
     let hash = app.hash_password(address, first.password).await?;
     let organisation = Edit { name: Some(first.organisation), ..Edit::default() };
-    let made = app.db.write(move |tx| administration::make_server_administrator(tx, &new, &hash, organisation)).await;
+    let made = app.db.write(move |tx| by_operator::create_first_administrator(tx, &new, &hash, organisation)).await;
     if made.is_ok() {
         setup.end();
     }

@@ -122,7 +122,7 @@ pub fn write<W: Write, R: Read + Seek>(
 ) -> Result<(Manifest, W)> {
     let mut parts = parts;
     for part in &mut parts {
-        let (bytes, sha256) = copy(&mut part.from, &mut io::sink(), &mut |_| ()).map_err(Error::internal)?;
+        let (bytes, sha256) = copy_with_checksum(&mut part.from, &mut io::sink(), &mut |_| ()).map_err(Error::internal)?;
         part.from.rewind().map_err(Error::internal)?;
         manifest.parts.push(Part { name: part.name.to_owned(), bytes, sha256 });
     }
@@ -172,7 +172,7 @@ impl<R: Read, F: FnMut(u64)> Read for Counted<R, F> {
 }
 
 /// Copies all bytes, and returns their number and checksum.
-pub fn copy(from: &mut impl Read, to: &mut impl Write, count: &mut dyn FnMut(u64)) -> io::Result<(u64, String)> {
+pub fn copy_with_checksum(from: &mut impl Read, to: &mut impl Write, count: &mut dyn FnMut(u64)) -> io::Result<(u64, String)> {
     let (mut sum, mut bytes, mut block) = (Context::new(&SHA256), 0, vec![0; BLOCK]);
     loop {
         match from.read(&mut block)? {
@@ -267,7 +267,7 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
             progress("reading", done, all);
         };
         let mut into = Written { to: &mut into, failed: false };
-        let copied = copy(&mut found, &mut into, &mut count).map_err(|err| match into.failed {
+        let copied = copy_with_checksum(&mut found, &mut into, &mut count).map_err(|err| match into.failed {
             true => Error::failed(format!("can't write {name} of the archive: {err}")),
             false => damaged(&format!("{name}: {err}")),
         })?;

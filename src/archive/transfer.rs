@@ -50,7 +50,7 @@ pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Pr
         for (n, part) in PARTS.iter().enumerate() {
             progress("reading", n as u64, PARTS.len() as u64);
             let mut lines = BufWriter::new(tempfile::tempfile_in(folder).map_err(failed)?);
-            counts.insert((*part).to_owned(), export::write(&moment, part, organisation, &mut lines)?);
+            counts.insert((*part).to_owned(), export::write_part(&moment, part, organisation, &mut lines)?);
             let mut from = lines.into_inner().map_err(|err| failed(err.into_error()))?;
             from.rewind().map_err(failed)?;
             parts.push(Content { name: part, from });
@@ -104,7 +104,7 @@ pub fn unreadable(from: &Path) -> impl Fn(std::io::Error) -> Error + Copy {
 /// SHA-256 of a whole file, which is rewound.
 pub fn fingerprint(file: &mut File) -> std::io::Result<String> {
     file.rewind()?;
-    let (_, sum) = archive::copy(file, &mut std::io::sink(), &mut |_| ())?;
+    let (_, sum) = archive::copy_with_checksum(file, &mut std::io::sink(), &mut |_| ())?;
     file.rewind()?;
     Ok(sum)
 }
@@ -143,7 +143,7 @@ impl<'a> Batches<'a> {
                 while began.elapsed() < BATCH_TIME
                     && let Some(record) = waiting.pop_front()
                 {
-                    import.record(tx, record)?;
+                    import.import_record(tx, record)?;
                 }
                 Ok(())
             })?;

@@ -6,16 +6,16 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{
-    args::{Bot, Organisation, email_address},
     folder,
     output::Output,
     program_tokens,
+    shared_args::{Bot, Organisation, email_address},
 };
 use crate::{
     db,
     domain::organisations::{
-        administration,
         bots::{self, NO_BOT, New},
+        by_operator,
     },
     error::Result,
 };
@@ -58,23 +58,23 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Create { organisation: Organisation { organisation }, name, username, description, role, owner } => {
             let new = New { name, username, description, avatar_url: String::new(), url: String::new(), role };
             let (made, _) = folder::change(folder, |tx| {
-                let id = administration::find(tx, &organisation)?;
+                let id = by_operator::find(tx, &organisation)?;
                 let caller = match &owner {
-                    Some(email) => administration::caller_for_member(tx, id, email)?,
-                    None => administration::caller_for_owner(tx, id)?,
+                    Some(email) => by_operator::member_as_caller(tx, id, email)?,
+                    None => by_operator::owner_as_caller(tx, id)?,
                 };
                 bots::make(tx, caller, id, &new)
             })?;
             output.done(&format!("made {}", made.username), &made)
         }
         Command::List(Organisation { organisation }) => {
-            let list = |conn: &_| bots::all(conn, administration::find(conn, &organisation)?);
+            let list = |conn: &_| bots::all(conn, by_operator::find(conn, &organisation)?);
             output.rows(&db::read_once(folder, list)?)
         }
         Command::Delete(Bot { bot }) => {
             folder::change(folder, |tx| {
                 let found = bots::named(tx, &bot)?.ok_or(NO_BOT)?;
-                bots::remove(tx, administration::caller_for_owner(tx, found.organisation)?, found.organisation, found.id)
+                bots::remove(tx, by_operator::owner_as_caller(tx, found.organisation)?, found.organisation, found.id)
             })?;
             output.done(&format!("deleted {bot}"), &json!({ "deleted": bot }))
         }

@@ -7,13 +7,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    args::{Limit, Organisation, identifier},
     folder,
     output::Output,
+    shared_args::{Limit, Organisation, identifier},
 };
 use crate::{
     db,
-    domain::{channels::administration, organisations},
+    domain::{channels::by_operator, organisations},
     error::Result,
     id::ChannelId,
 };
@@ -44,17 +44,17 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::List { organisation: Organisation { organisation }, limit } => {
             let list = |conn: &_| {
-                let id = organisations::administration::find(conn, &organisation)?;
-                administration::list(conn, id, limit.rows())
+                let id = organisations::by_operator::find(conn, &organisation)?;
+                by_operator::list(conn, id, limit.rows())
             };
             output.rows(&db::read_once(folder, list)?)
         }
         Command::Delete(ChannelArg { channel }) => {
-            folder::change(folder, |tx| administration::delete(tx, ChannelId(channel)))?;
+            folder::change(folder, |tx| by_operator::delete(tx, ChannelId(channel)))?;
             output.done(&format!("deleted {channel}"), &json!({ "deleted": channel }))
         }
         Command::Restore(ChannelArg { channel }) => {
-            folder::change(folder, |tx| administration::restore(tx, ChannelId(channel)))?;
+            folder::change(folder, |tx| by_operator::undelete(tx, ChannelId(channel)))?;
             output.done(&format!("restored {channel}"), &json!({ "restored": channel }))
         }
     }

@@ -45,8 +45,9 @@ pub fn run(data: &Path, output: Output, command: Command, (matches, faults): (&A
     match command {
         Command::Show(_) => {
             faults.into_result()?;
-            output
-                .rows(&settings_parser().get_arguments().map(|arg| setting(arg, innermost_command(matches))).collect::<Vec<_>>())
+            output.rows(
+                &all_settings_parser().get_arguments().map(|arg| setting(arg, innermost_command(matches))).collect::<Vec<_>>(),
+            )
         }
         Command::Check(settings) => check(output, &Settings { data_dir: data.to_owned(), ..*settings }, faults),
         Command::Default => {
@@ -66,17 +67,17 @@ pub fn run(data: &Path, output: Output, command: Command, (matches, faults): (&A
 
 /// Fails if something is wrong with the settings, and says all of it.
 fn check(output: Output, settings: &Settings, mut faults: Faults) -> Result<()> {
-    unknown_variables(&settings_parser()).into_iter().for_each(|fault| faults.add(fault));
-    faults.keep(log_setup::filter(&settings.log));
+    unknown_variables(&all_settings_parser()).into_iter().for_each(|fault| faults.add(fault));
+    faults.ok_or_collect(log_setup::filter(&settings.log));
     wiring::check_settings(settings, &mut faults);
-    faults.keep(db::require_known_definitions(&settings.data_dir));
+    faults.ok_or_collect(db::require_known_definitions(&settings.data_dir));
     faults.into_result()?;
     output.done("the settings are valid", &json!({ "valid": true }))
 }
 
 /// Prints the defaults of all settings that have a name, each on a line behind its help, or as a JSON object.
 fn defaults(output: Output, name: fn(&Arg) -> Option<String>, line: fn(&str, &str) -> String) -> Result<()> {
-    let settings = settings_parser();
+    let settings = all_settings_parser();
     let named: Vec<_> = settings.get_arguments().filter_map(|arg| Some((name(arg)?, arg))).collect();
     let values: BTreeMap<_, _> = named.iter().map(|(name, arg)| (name, default(arg))).collect();
     output.tables(&values, |_| {
@@ -85,7 +86,7 @@ fn defaults(output: Output, name: fn(&Arg) -> Option<String>, line: fn(&str, &st
 }
 
 /// All settings, with their own defaults.
-pub fn settings_parser() -> Parser {
+pub fn all_settings_parser() -> Parser {
     Settings::augment_args(Folder::augment_args(Parser::new("settings"))).mut_args(|arg| arg.global(false))
 }
 
@@ -112,9 +113,9 @@ fn value(arg: &Arg, matches: &ArgMatches) -> String {
 }
 
 /// The settings that differ between two command lines of `tidings serve`.
-pub fn changed_settings(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
+pub fn differing_settings(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
     let (before, after) = (innermost_command(before), innermost_command(after));
-    let settings = settings_parser();
+    let settings = all_settings_parser();
     let changed = settings.get_arguments().filter(|arg| value(arg, before) != value(arg, after));
     changed.map(|arg| arg.get_id().to_string()).collect()
 }

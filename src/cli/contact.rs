@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use super::{args::Limit, output::Output};
+use super::{output::Output, shared_args::Limit};
 use crate::{
     db,
     domain::public::contacts::{self, Contact},

@@ -10,7 +10,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{Caller, PlatformRole},
-        accounts::{self, New, administration},
+        accounts::{self, New, by_operator},
         channels::{self, lists::Users},
         messages::{posting, reactions},
         organisations::{self, Edit, members, roles},
@@ -74,7 +74,7 @@ struct Scene {
 
 impl Scene {
     fn new(tx: &mut Tx, hashes: &[String]) -> Result<Scene> {
-        if administration::has_any_account(tx)? {
+        if by_operator::has_any_account(tx)? {
             return Err(Error::failed("this server has accounts already: a demonstration needs an empty data folder"));
         }
         let mut people = HashMap::new();
@@ -82,9 +82,9 @@ impl Scene {
             let email = format!("{username}@demo.example");
             let mut new = New::check(&email, Some(username), first, last).map_err(Error::Invalid)?;
             new.role = if people.is_empty() { PlatformRole::Superadmin } else { PlatformRole::User };
-            people.insert(*username, administration::create(tx, &new, hash)?);
+            people.insert(*username, by_operator::create(tx, &new, hash)?);
         }
-        let owner = Caller::acting_as(people[PEOPLE[0].0]);
+        let owner = Caller::operator_as(people[PEOPLE[0].0]);
         let organisation = organisations::create(tx, owner, Edit { name: Some(ORGANISATION.into()), ..Edit::default() })?.id;
         let others: Vec<UserId> = PEOPLE[1..].iter().map(|(username, ..)| people[username]).collect();
         for user in &others {
@@ -103,7 +103,7 @@ impl Scene {
     fn post(&mut self, tx: &mut Tx, line: &Line) -> Result<()> {
         let caller = |name: &str| {
             let user = self.people.get(name).ok_or_else(|| Error::internal(format!("demo.txt: {name}")))?;
-            Ok::<_, Error>(Caller::acting_as(*user))
+            Ok::<_, Error>(Caller::operator_as(*user))
         };
         let channel = *self.channels.get(line.channel).ok_or_else(|| Error::internal(format!("demo.txt: {}", line.channel)))?;
         let thread = if line.is_reply { self.last.get(line.channel).copied() } else { None };

@@ -12,7 +12,7 @@ use crate::{
     connections::certificate::Files,
     db,
     domain::{consistency, messages::indexing},
-    error::{Error, Faults, Result, root},
+    error::{Error, Faults, Result, root_cause},
     mail::transport::Mailer,
     net::trusted_authorities::Authorities,
     site::is_loopback,
@@ -79,14 +79,14 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
             .map(|()| format!("version {}", db::newest_version())),
     );
     let database = db::read_once(data, |conn| {
-        findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
+        findings.check("integrity", db::snapshot::require_intact(conn).map(|()| "the database is intact".into()));
         findings.0.push(clock(data, conn)?);
         findings.0.push(search(data, conn, fix)?);
         for rule in consistency::RULES {
             let broken = rule.count_violations(conn)?;
             findings.0.push(counter(data, rule, broken, fix)?);
         }
-        findings.0.push(orphans(consistency::orphans(conn)?));
+        findings.0.push(orphans(consistency::count_stray_messages(conn)?));
         Ok(())
     });
     if let Err(err) = database {
@@ -129,7 +129,7 @@ fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
 /// A settings file with secrets is not for everybody. Its group may be the server's.
 fn settings_file(file: &Path) -> Finding {
     let check = "settings file";
-    let secrets = secrets_in(file, &super::config_command::settings_parser());
+    let secrets = secrets_in(file, &super::config_command::all_settings_parser());
     let is_open = fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o004 != 0);
     let file = file.display();
     match secrets.is_empty() || !is_open {
@@ -236,7 +236,7 @@ fn open_files() -> Finding {
 /// The clock must not be behind what was written before.
 fn clock(data: &Path, conn: &Connection) -> Result<Finding> {
     let (check, now) = ("clock", Time::now());
-    Ok(match db::last_write_ahead_of(now, data, conn)? {
+    Ok(match db::last_write_after_now(now, data, conn)? {
         Some(last) => found(Outcome::Bad, check, format!("it says {now}, and the last write was at {last}: set the clock")),
         None => found(Outcome::Good, check, "it is not behind the last write".into()),
     })
@@ -304,7 +304,7 @@ async fn base_url(settings: &Settings) -> Finding {
     match asked.await {
         Ok((base, Ok(status))) if status.is_success() => found(Outcome::Good, check, format!("{base} answers")),
         Ok((base, Ok(status))) => found(Outcome::Warning, check, format!("{base}/health answers {status}")),
-        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", root(&err))),
+        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", root_cause(&err))),
         Err(err) => found(Outcome::Warning, check, err.reason()),
     }
 }

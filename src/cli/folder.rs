@@ -40,17 +40,17 @@ pub(super) fn change<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> 
 /// [`change`] that makes links.
 pub(super) fn change_with<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     db::require_database(folder)?;
-    db::write_once(folder, &site(folder, links)?, Time::now(), f)
+    db::write_beside_server(folder, &site(folder, links)?, Time::now(), f)
 }
 
 /// One write transaction as if it were the time `now`. Makes the folder and its database if there are none.
 pub(super) fn create<T>(folder: &Path, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     db::make_folder(folder)?;
-    db::write_once(folder, &site(folder, &Links::default())?, now, f)
+    db::write_beside_server(folder, &site(folder, &Links::default())?, now, f)
 }
 
 /// One write transaction on a copy of the database, which is forgotten.
 pub(super) fn rehearse<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     db::require_database(folder)?;
-    db::snapshot::rehearse(folder, &site(folder, &Links::default())?, Time::now(), f)
+    db::snapshot::try_on_copy(folder, &site(folder, &Links::default())?, Time::now(), f)
 }

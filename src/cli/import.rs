@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::{
-    args::email_address,
     importing::{self, DryRun},
     output::{Output, bar},
+    shared_args::email_address,
 };
 use crate::{
     archive::{
@@ -15,7 +15,7 @@ use crate::{
         transfer::Writer,
     },
     db,
-    domain::organisations::administration,
+    domain::organisations::by_operator,
     error::Result,
 };
 
@@ -55,9 +55,9 @@ pub struct To {
 
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let Command::Slack(Slack { file, to, owner, dry_run }) = command;
-    let target = match importing::find(folder, to.organisation.as_deref())? {
+    let target = match importing::find_organisation(folder, to.organisation.as_deref())? {
         Some(id) => {
-            let owner = db::read_once(folder, |conn| administration::show(conn, id))?.listed.owner;
+            let owner = db::read_once(folder, |conn| by_operator::show(conn, id))?.listed.owner;
             Target::Existing { id, owner }
         }
         None => Target::New { name: to.name.unwrap_or_default(), owner },

@@ -8,7 +8,7 @@ use super::{folder, output::Output};
 use crate::{
     archive::transfer::Writer,
     db,
-    domain::{organisations::administration, transfer::import::Report},
+    domain::{organisations::by_operator, transfer::import::Report},
     error::Result,
     id::OrganisationId,
 };
@@ -21,8 +21,8 @@ pub struct DryRun {
 }
 
 /// The organisation of a data folder that a flag names.
-pub fn find(folder: &Path, organisation: Option<&str>) -> Result<Option<OrganisationId>> {
-    organisation.map(|name| db::read_once(folder, |conn| administration::find(conn, name))).transpose()
+pub fn find_organisation(folder: &Path, organisation: Option<&str>) -> Result<Option<OrganisationId>> {
+    organisation.map(|name| db::read_once(folder, |conn| by_operator::find(conn, name))).transpose()
 }
 
 /// Runs an import with a function that runs its write transactions.

@@ -11,14 +11,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    args::{Limit, Organisation, email_address},
     folder,
     output::Output,
+    shared_args::{Limit, Organisation, email_address},
 };
 use crate::{
     config::Links,
     db,
-    domain::organisations::{administration, invitations::send},
+    domain::organisations::{by_operator, invitations::send},
     error::{Error, Result},
     time::Time,
 };
@@ -126,15 +126,14 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         Command::Link { organisation: Organisation { organisation }, email, role, links } => {
             let link = folder::change_with(folder, &links, |tx| {
-                let id = administration::find(tx, &organisation)?;
-                send::link(tx, id, &email, &role)
+                let id = by_operator::find(tx, &organisation)?;
+                send::link_without_mail(tx, id, &email, &role)
             })?;
             output.done(&link, &json!({ "link": link }))
         }
         Command::List { organisation: Organisation { organisation }, limit } => {
-            let list = |conn: &_| {
-                administration::invitations(conn, administration::find(conn, &organisation)?, limit.rows(), Time::now())
-            };
+            let list =
+                |conn: &_| by_operator::invitations(conn, by_operator::find(conn, &organisation)?, limit.rows(), Time::now());
             output.rows(&db::read_once(folder, list)?)
         }
     }
@@ -160,11 +159,9 @@ fn invite(folder: &Path, organisation: &str, addresses: &[String], role: &str, i
     let mut answers = Vec::new();
     for slice in addresses.chunks(send::MOST) {
         let invited = folder::change(folder, |tx| {
-            let id = administration::find(tx, organisation)?;
-            let caller = inviter.map_or_else(
-                || administration::caller_for_owner(tx, id),
-                |email| administration::caller_for_member(tx, id, email),
-            )?;
+            let id = by_operator::find(tx, organisation)?;
+            let caller = inviter
+                .map_or_else(|| by_operator::owner_as_caller(tx, id), |email| by_operator::member_as_caller(tx, id, email))?;
             send::create_for_operator(tx, caller, id, slice, role)
         })?;
         answers.extend(slice.iter().zip(invited).map(|(email, answer)| Answer {

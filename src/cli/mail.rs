@@ -6,9 +6,9 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{
-    args::{Limit, email_address},
     folder,
     output::Output,
+    shared_args::{Limit, email_address},
 };
 use crate::{
     config::MailServer,

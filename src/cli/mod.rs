@@ -1,6 +1,5 @@
 //! The command line: one file for each group of commands.
 
-mod args;
 mod backup;
 mod bot;
 mod channel;
@@ -21,6 +20,7 @@ mod org;
 mod output;
 mod program_tokens;
 mod serve;
+mod shared_args;
 mod systemd;
 mod token;
 mod user;
@@ -147,14 +147,14 @@ fn listed_by(err: &Error) -> &'static str {
 /// Reads the command line again, with the settings file and the files of secrets as they are now.
 fn read_again() -> Result<ArgMatches> {
     let mut faults = Faults::default();
-    let matches = config::with_source_defaults(command(), &mut faults).try_get_matches();
-    let matches = matches.map_err(|err| Error::failed(config::in_one_line(&err)))?;
+    let matches = config::with_file_defaults(command(), &mut faults).try_get_matches();
+    let matches = matches.map_err(|err| Error::failed(config::error_in_one_line(&err)))?;
     faults.into_result().map(|()| matches)
 }
 
 fn run() -> Result<()> {
     let mut faults = Faults::default();
-    let matches = config::with_source_defaults(command(), &mut faults).get_matches();
+    let matches = config::with_file_defaults(command(), &mut faults).get_matches();
     let Cli { folder: Folder { data_dir, config }, output, command } =
         Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     if !matches!(command, Command::Config(_)) {

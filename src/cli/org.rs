@@ -6,15 +6,15 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    args::{Limit, email_address},
     folder,
     importing::{self, DryRun},
     output::{Output, bar},
+    shared_args::{Limit, email_address},
 };
 use crate::{
     archive::transfer,
     db,
-    domain::organisations::administration,
+    domain::organisations::by_operator,
     error::{Error, Result},
 };
 
@@ -81,19 +81,19 @@ pub struct Subject {
 
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
-        Command::List { limit } => output.rows(&db::read_once(folder, |conn| administration::list(conn, limit.rows()))?),
+        Command::List { limit } => output.rows(&db::read_once(folder, |conn| by_operator::list(conn, limit.rows()))?),
         Command::Show(Subject { organisation }) => {
-            let show = |conn: &_| administration::show(conn, administration::find(conn, &organisation)?);
+            let show = |conn: &_| by_operator::show(conn, by_operator::find(conn, &organisation)?);
             output.one(&db::read_once(folder, show)?)
         }
         Command::Create { name, owner } => {
-            let id = folder::change(folder, |tx| administration::create(tx, &name, &owner))?;
-            output.one(&db::read_once(folder, |conn| administration::show(conn, id))?.listed)
+            let id = folder::change(folder, |tx| by_operator::create(tx, &name, &owner))?;
+            output.one(&db::read_once(folder, |conn| by_operator::show(conn, id))?.listed)
         }
         Command::Transfer { organisation: Subject { organisation }, email } => {
             folder::change(folder, |tx| {
-                let id = administration::find(tx, &organisation)?;
-                administration::transfer(tx, id, &email)
+                let id = by_operator::find(tx, &organisation)?;
+                by_operator::transfer(tx, id, &email)
             })?;
             output.done(&format!("{email} owns {organisation}"), &json!({ "organisation": organisation, "owner": email }))
         }
@@ -101,19 +101,19 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             if file == Path::new("-") {
                 return Err(Error::failed("an export is written to a file only: name one, as in engines.tar.zst"));
             }
-            let id = db::read_once(folder, |conn| administration::find(conn, &organisation))?;
+            let id = db::read_once(folder, |conn| by_operator::find(conn, &organisation))?;
             let manifest = transfer::export(folder, id, &file, &mut bar())?;
             output.one(&manifest.tables)
         }
         Command::Import { file, organisation, dry_run } => {
-            let into = importing::find(folder, organisation.as_deref())?;
+            let into = importing::find_organisation(folder, organisation.as_deref())?;
             let import = |write: transfer::Writer| transfer::import(folder, &file, into, write, &mut bar());
             importing::print(output, &importing::run(folder, dry_run, import)?)
         }
         Command::Delete(Subject { organisation }) => {
             folder::change(folder, |tx| {
-                let id = administration::find(tx, &organisation)?;
-                administration::delete(tx, id)
+                let id = by_operator::find(tx, &organisation)?;
+                by_operator::delete(tx, id)
             })?;
             output.done(&format!("deleted {organisation}"), &json!({ "deleted": organisation }))
         }

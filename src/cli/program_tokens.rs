@@ -8,9 +8,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    args::{Bot, Email, identifier},
     folder,
     output::Output,
+    shared_args::{Bot, Email, identifier},
 };
 use crate::{
     db,
@@ -86,7 +86,7 @@ pub fn run<A: Account>(folder: &Path, output: Output, command: Command<A>) -> Re
             let new = tokens::New { name, scopes, expires_at: days.map(end), channels };
             let (made, token) = folder::change(folder, |tx| {
                 let user = account.find(tx)?;
-                tokens::make(tx, Caller::acting_as(user), user, &new)
+                tokens::make(tx, Caller::operator_as(user), user, &new)
             })?;
             output.done(&token, &json!({ "id": made.id, "token": token }))
         }
@@ -96,7 +96,7 @@ pub fn run<A: Account>(folder: &Path, output: Output, command: Command<A>) -> Re
         Command::Revoke { account, id } => {
             folder::change(folder, |tx| {
                 let user = account.find(tx)?;
-                tokens::revoke(tx, Caller::acting_as(user), user, SessionId(id))
+                tokens::revoke(tx, Caller::operator_as(user), user, SessionId(id))
             })?;
             output.done(&format!("ended {id}"), &json!({ "revoked": id }))
         }

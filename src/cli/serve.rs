@@ -22,7 +22,7 @@ const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 /// of secrets as they are then.
 pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<ArgMatches>) -> Result<()> {
     let log = Log::start(&settings)?;
-    unknown_variables(&config_command::settings_parser()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
+    unknown_variables(&config_command::all_settings_parser()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
@@ -51,7 +51,7 @@ impl Reload {
         let now = (self.read_again)()?;
         let filter = config_command::innermost_command(&now).get_one::<String>("log");
         self.log.set(filter.expect("it has a default"))?;
-        let mut changed = config_command::changed_settings(&self.started_with, &now);
+        let mut changed = config_command::differing_settings(&self.started_with, &now);
         changed.retain(|setting| setting != "log");
         tracing::info!("the settings were read again");
         if !changed.is_empty() {
@@ -67,7 +67,7 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     let listeners = Listeners::open(&settings.listen.addresses, tls)?;
     let addresses = listeners.addresses();
     tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
-    let app = wiring::open(&settings, addresses.iter().find_map(Address::tcp), Clock::default())?;
+    let app = wiring::open(&settings, addresses.iter().find_map(Address::as_tcp), Clock::default())?;
     // Until here SIGTERM and SIGINT end the process at once: a migration and its backup may take long, and are all or nothing.
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;

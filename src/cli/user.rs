@@ -6,10 +6,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::{
-    args::{Email, Limit},
     folder,
     output::Output,
     program_tokens,
+    shared_args::{Email, Limit},
 };
 use crate::{
     config::Links,
@@ -17,7 +17,7 @@ use crate::{
     domain::{
         access::PlatformRole,
         account_erasure,
-        accounts::{self, New, administration, mailbox},
+        accounts::{self, New, by_operator, mailed_links},
         text::Ruled,
     },
     error::{Error, Result},
@@ -153,11 +153,11 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let now = Time::now();
     match command {
         Command::List { search, limit } => {
-            output.rows(&db::read_once(folder, |conn| administration::list(conn, &search, limit.rows()))?)
+            output.rows(&db::read_once(folder, |conn| by_operator::list(conn, &search, limit.rows()))?)
         }
-        Command::Show(Email { email }) => output.one(&db::read_once(folder, |conn| administration::show(conn, &email, now))?),
+        Command::Show(Email { email }) => output.one(&db::read_once(folder, |conn| by_operator::show(conn, &email, now))?),
         Command::Sessions(Email { email }) => {
-            output.rows(&db::read_once(folder, |conn| administration::sessions(conn, &email, now))?)
+            output.rows(&db::read_once(folder, |conn| by_operator::sessions(conn, &email, now))?)
         }
         Command::Create { email: Email { email }, username, password, role } => {
             let mut new = New::check(&email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
@@ -169,19 +169,19 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let password = password.read()?;
             accounts::check_new_password(&password, "password", &user.email, &user.username).map_err(Error::BadRequest)?;
             let hash = secret::hash_password(&password)?; // before the transaction, as in `create`
-            change(folder, output, &email, |tx| administration::set_password(tx, &email, &hash))
+            change(folder, output, &email, |tx| by_operator::set_password(tx, &email, &hash))
         }
         Command::ResetLink { email: Email { email }, links } => {
-            let link = folder::change_with(folder, &links, |tx| mailbox::reset_link(tx, &email))?;
+            let link = folder::change_with(folder, &links, |tx| mailed_links::reset_link(tx, &email))?;
             output.done(&link, &json!({ "link": link }))
         }
         Command::Role { email: Email { email }, role } => {
-            change(folder, output, &email, |tx| administration::set_role(tx, &email, role.into()))
+            change(folder, output, &email, |tx| by_operator::set_role(tx, &email, role.into()))
         }
         Command::Token(command) => program_tokens::run(folder, output, command),
-        Command::Logout(Email { email }) => change(folder, output, &email, |tx| administration::log_out(tx, &email)),
-        Command::Disable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, false)),
-        Command::Enable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, true)),
+        Command::Logout(Email { email }) => change(folder, output, &email, |tx| by_operator::log_out(tx, &email)),
+        Command::Disable(Email { email }) => change(folder, output, &email, |tx| by_operator::set_active(tx, &email, false)),
+        Command::Enable(Email { email }) => change(folder, output, &email, |tx| by_operator::set_active(tx, &email, true)),
         Command::Delete(Email { email }) => delete(folder, output, &email),
     }
 }
@@ -196,7 +196,7 @@ fn create(folder: &Path, output: Output, new: &New, password: Password) -> Resul
     new.check_password(&password).map_err(Error::BadRequest)?;
     // Comes before the transaction, because a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
-    let id = folder::create(folder, Time::now(), |tx| administration::create(tx, new, &hash))?;
+    let id = folder::create(folder, Time::now(), |tx| by_operator::create(tx, new, &hash))?;
     let (email, role) = (&new.email, new.role.as_str());
     output.done(&format!("{id}  {email}  {role}"), &json!({ "id": id, "email": email, "role": role }))
 }

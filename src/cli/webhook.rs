@@ -7,13 +7,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    args::{Limit, identifier},
     folder,
     output::Output,
+    shared_args::{Limit, identifier},
 };
 use crate::{
     db,
-    domain::{organisations, webhooks::administration},
+    domain::{organisations, webhooks::by_operator},
     error::Result,
     id::WebhookId,
 };
@@ -47,20 +47,20 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::List { organisation, limit } => {
             let list = |conn: &_| {
-                let of = organisation.map(|name| organisations::administration::find(conn, &name)).transpose()?;
-                administration::list(conn, of, limit.rows())
+                let of = organisation.map(|name| organisations::by_operator::find(conn, &name)).transpose()?;
+                by_operator::list(conn, of, limit.rows())
             };
             output.rows(&db::read_once(folder, list)?)
         }
         Command::Show(Webhook { webhook }) => {
-            output.one(&db::read_once(folder, |conn| administration::show(conn, WebhookId(webhook)))?)
+            output.one(&db::read_once(folder, |conn| by_operator::show(conn, WebhookId(webhook)))?)
         }
         Command::Disable(Webhook { webhook }) => {
-            folder::change(folder, |tx| administration::disable(tx, WebhookId(webhook)))?;
+            folder::change(folder, |tx| by_operator::disable(tx, WebhookId(webhook)))?;
             output.done(&format!("disabled {webhook}"), &json!({ "disabled": webhook }))
         }
         Command::Retry(Webhook { webhook }) => {
-            let due = folder::change(folder, |tx| administration::retry_queued(tx, WebhookId(webhook)))?;
+            let due = folder::change(folder, |tx| by_operator::retry_queued(tx, WebhookId(webhook)))?;
             output.done(&format!("{due} deliveries are tried again"), &json!({ "deliveries": due }))
         }
     }

@@ -8,7 +8,7 @@ use std::{
 
 use clap::Command;
 
-use super::flag_names::{is_setting, nearest, with_default};
+use super::names_in_sources::{is_setting, nearest, with_default};
 use crate::error::{Error, Faults, Result};
 
 /// Bytes of a settings file, and of a file with a secret, at most.
@@ -16,7 +16,7 @@ const FILE_MAX: u64 = 64 << 10;
 
 /// Makes the lines of the settings file the defaults of the flags with the same names. An unknown line is a fault.
 pub(super) fn with_file(mut command: Command, file: &Path, faults: &mut Faults) -> Command {
-    for (key, value) in faults.keep(read(file)).unwrap_or_default() {
+    for (key, value) in faults.ok_or_collect(read(file)).unwrap_or_default() {
         let mut add = |says: &str| faults.add(format!("{}: {key}: {says}", named(file)));
         match as_text(&value) {
             _ if !is_setting(&command, &key) => {

@@ -55,7 +55,7 @@ impl Listen {
 
     /// The first TCP address.
     pub fn tcp(&self) -> Option<SocketAddr> {
-        self.addresses.iter().find_map(Address::tcp)
+        self.addresses.iter().find_map(Address::as_tcp)
     }
 
     /// The origin of a server that listens on this TCP address.
@@ -66,7 +66,7 @@ impl Listen {
 }
 
 impl Address {
-    pub fn tcp(&self) -> Option<SocketAddr> {
+    pub fn as_tcp(&self) -> Option<SocketAddr> {
         match self {
             Address::Tcp(address) => Some(*address),
             Address::Unix(_) => None,

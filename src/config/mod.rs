@@ -3,8 +3,8 @@
 
 mod federated;
 mod file;
-mod flag_names;
 mod listen;
+mod names_in_sources;
 mod push;
 mod sources;
 mod values;
@@ -24,7 +24,7 @@ pub use self::{
     file::secrets_in,
     listen::{Address, Listen},
     push::{External, Push, PushServer},
-    sources::{in_one_line, unknown_variables, with_source_defaults},
+    sources::{error_in_one_line, unknown_variables, with_file_defaults},
 };
 use crate::error::{Error, Faults, Result};
 

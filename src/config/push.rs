@@ -72,8 +72,8 @@ impl Push {
                 let url = origin("--centrifugo-url", &url);
                 let mut faults = Faults::default();
                 faults.note(&url);
-                faults.note(&secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN));
-                faults.note(&secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN));
+                faults.note(&secret::check_key_form("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN));
+                faults.note(&secret::check_key_form("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN));
                 faults.into_result()?;
                 Ok(Some(External { url: url?, api_key }))
             }

@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 use super::{
     file::{self, named, with_file},
-    flag_names::{change, nearest, with_default, with_settings},
+    names_in_sources::{change, nearest, with_default, with_settings},
 };
 use crate::error::{Error, Faults, Result};
 
@@ -18,7 +18,7 @@ const CREDENTIAL: &str = "tidings_";
 
 /// Makes the lines of the settings file, and the files of secrets, the defaults of their flags. What is wrong with them, or with
 /// a variable, is a fault, and its setting has its own default.
-pub fn with_source_defaults(command: Command, faults: &mut Faults) -> Command {
+pub fn with_file_defaults(command: Command, faults: &mut Faults) -> Command {
     let own = command.clone();
     let command = without_empty(command);
     let asked = command.clone().ignore_errors(true).get_matches();
@@ -66,7 +66,7 @@ fn with_values(mut command: Command, own: &Command, asked: &ArgMatches, file: Op
             (None, Some(file)) => named(file),
             _ => arg.get_env().unwrap_or_default().to_string_lossy().into_owned(),
         };
-        faults.add(format!("{origin}: {}", in_one_line(&err)));
+        faults.add(format!("{origin}: {}", error_in_one_line(&err)));
         let without = own.get_arguments().find(|own| own.get_id() == arg.get_id()).cloned().map(|own| own.env(None::<&str>));
         command = change(command, arg.get_id().as_str(), &|arg| without.clone().unwrap_or(arg));
     }
@@ -74,7 +74,7 @@ fn with_values(mut command: Command, own: &Command, asked: &ArgMatches, file: Op
 }
 
 /// An error of the command line in one line, without the usage.
-pub fn in_one_line(err: &clap::Error) -> String {
+pub fn error_in_one_line(err: &clap::Error) -> String {
     let text = err.to_string();
     let lines = text.trim_start_matches("error: ").lines().take_while(|line| !line.is_empty());
     lines.map(str::trim).collect::<Vec<_>>().join(" ")
@@ -102,7 +102,7 @@ fn with_secrets(mut command: Command, faults: &mut Faults) -> Command {
     let secrets = secrets(&command);
     require_known(&secrets.values().map(|id| format!("{CREDENTIAL}{id}")).collect::<Vec<_>>(), faults);
     for (name, id) in secrets {
-        if let Some(secret) = faults.keep(secret(&name, &id)).flatten() {
+        if let Some(secret) = faults.ok_or_collect(secret(&name, &id)).flatten() {
             command = with_default(command, &id, &secret);
         }
     }

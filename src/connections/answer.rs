@@ -57,13 +57,13 @@ impl Service {
         let client = slot.buffering_client(self.peer.ip(), req.headers());
         let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
         let refuse = || {
-            api::refuse(
+            api::refuse_unread(
                 &path,
                 Error::Unavailable(Code::Overloaded, "Too many long requests and answers are in progress, try again in a moment"),
             )
         };
         let mut response = if let Some(why) = host::fault(req.version(), req.headers()) {
-            api::refuse(&path, Error::BadRequest(Code::BadRequest.says(why)))
+            api::refuse_unread(&path, Error::BadRequest(Code::BadRequest.says(why)))
         } else if client.must_wait() && path != "/health" {
             refuse()
         } else {

@@ -63,7 +63,7 @@ impl Connection {
         // Many connect and say nothing: they hold no buffers.
         let readable = tokio::select! {
             readable = timeout_at(accepted + DEADLINES.head, socket.readable()) => readable,
-            () = self.slot.closed() => return,
+            () = self.slot.asked_to_close() => return,
             _ = self.stopping.wait_for(|stopping| *stopping) => return,
         };
         if matches!(readable, Ok(Ok(()))) {
@@ -93,7 +93,7 @@ impl Connection {
             tokio::select! {
                 biased;
                 done = done => break done,
-                () = self.slot.closed() => return,
+                () = self.slot.asked_to_close() => return,
                 _ = self.stopping.wait_for(|stopping| *stopping), if !is_stopping => {
                     if matches!(exchange.phase(), Phase::Head(_) | Phase::Idle(_)) {
                         return;
@@ -123,7 +123,7 @@ impl Deadlines {
             Phase::Request | Phase::Answer => now + self.idle,
             Phase::Head(since) => since + self.head,
             Phase::Idle(since) => {
-                exchange.slot.release_idle_user(now.into_std(), self.held);
+                exchange.slot.uncount_idle_user(now.into_std(), self.held);
                 let may_end = now >= since + self.crowded && exchange.slot.is_address_crowded();
                 if may_end { now } else { since + self.idle }
             }

@@ -82,7 +82,7 @@ impl Exchange {
     fn end(&self) {
         let now = Instant::now();
         self.change(|state| state.phase = Phase::Idle(now));
-        self.slot.end_request(now.into_std(), self.held);
+        self.slot.note_request_end(now.into_std(), self.held);
     }
 
     /// Notes whether something written waits for the peer. Idle time begins when all is read.

@@ -52,7 +52,7 @@ impl RequestInProgress<'_> {
     /// count.
     pub fn end_request(self, answer: &mut Parts) {
         let (took, status) = (self.began.elapsed(), answer.status.as_u16());
-        let operation = api::operation(&answer.extensions);
+        let operation = api::operation_name(&answer.extensions);
         self.log.requests.took(operation.unwrap_or("other"), status, took);
         let request = self.id.to_str().unwrap_or_default();
         if let Some(api::InternalDetail(why)) = answer.extensions.remove() {

@@ -45,7 +45,7 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
     let unusable = |err| Error::failed(format!("can't write to the data folder {}: {err}", folder.display()));
     let mut options = File::options();
     let file = options.create(true).truncate(false).write(true).mode(0o600).custom_flags(NO_LINK).open(&path);
-    let file = file.and_then(|file| hand_over(&path, folder).map(|()| file)).map_err(unusable)?;
+    let file = file.and_then(|file| give_to_folder_owner(&path, folder).map(|()| file)).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(FolderLock { file }),
         Err(TryLockError::WouldBlock) => {
@@ -56,7 +56,7 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
 }
 
 /// Takes a shared lock on a data folder, while a command writes to its files: [`lock_files`] waits for it.
-pub fn hold_files(folder: &Path) -> Result<File> {
+pub fn lock_files_shared(folder: &Path) -> Result<File> {
     locked(folder, File::lock_shared)
 }
 
@@ -74,7 +74,7 @@ fn locked(folder: &Path, lock: fn(&File) -> io::Result<()>) -> Result<File> {
 
 /// Gives a file to the owner of the folder that it is in. An administrator's command makes it as root, and the server, which
 /// has a user of its own, must be able to read it.
-pub fn hand_over(path: &Path, folder: &Path) -> io::Result<()> {
+pub fn give_to_folder_owner(path: &Path, folder: &Path) -> io::Result<()> {
     let (file, owner) = (fs::symlink_metadata(path)?, fs::metadata(folder)?);
     if file.uid() == owner.uid() || !geteuid().is_root() { Ok(()) } else { lchown(path, Some(owner.uid()), Some(owner.gid())) }
 }

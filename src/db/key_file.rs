@@ -17,7 +17,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use super::{
     file_names::{FILE, KEY},
     file_replacement,
-    folder::{hand_over, lock_files},
+    folder::{give_to_folder_owner, lock_files},
 };
 use crate::{
     error::{Error, Result},
@@ -112,7 +112,7 @@ impl KeyFile {
             let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            hand_over(&draft, folder)?;
+            give_to_folder_owner(&draft, folder)?;
             fs::rename(&draft, &path)?;
             File::open(folder)?.sync_all()
         };

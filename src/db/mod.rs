@@ -4,12 +4,12 @@
 
 mod checkpoint;
 pub mod comparable_schema;
+mod cookie_instance;
 mod epoch;
 mod figures;
 mod file_names;
 mod file_replacement;
 mod folder;
-mod instance_name;
 mod key_file;
 mod last_write;
 pub mod log;
@@ -40,9 +40,9 @@ pub use self::{
     checkpoint::FLOOR,
     file_names::{EPOCH, FILE, KEY},
     file_replacement::FileReplacement,
-    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, published, require_space},
+    folder::{FolderLock, free_bytes, give_to_folder_owner, lock, lock_files, make_folder, published, require_space},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
-    last_write::last_write_ahead_of,
+    last_write::last_write_after_now,
     position::with_position,
     row_columns::Columns,
     schema::{Step, newest as newest_version},
@@ -92,12 +92,12 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let now = clock.now();
-        if let Some(last_write) = last_write_ahead_of(now, folder, &conn)? {
+        if let Some(last_write) = last_write_after_now(now, folder, &conn)? {
             tracing::warn!(%now, %last_write, "the clock is behind the last write, and new messages get older times: set the clock");
         }
         let marker = epoch::Marker::open(&conn, folder)?;
         let epoch = log::epoch(&conn)?.into();
-        let instance = instance_name::of(&conn)?.into();
+        let instance = cookie_instance::of(&conn)?.into();
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         // One more than a user's, so that their lists don't hold up all others.
         let lists = cores.max(slow_read_slots::LISTS + 1);
@@ -135,7 +135,7 @@ impl Db {
     }
 
     /// The name of the server in the cookies of browsers.
-    pub fn instance_name(&self) -> &str {
+    pub fn name_in_cookies(&self) -> &str {
         &self.instance
     }
 
@@ -290,9 +290,9 @@ pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> 
 }
 
 /// Runs a write transaction in another process than the server's, whether a server is running or not.
-pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+pub fn write_beside_server<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
-    let _files = folder::hold_files(folder)?; // a restore moves no file away until this has committed
+    let _files = folder::lock_files_shared(folder)?; // a restore moves no file away until this has committed
     if version(folder)? != 0 {
         require_current(folder)?; // it is the server that migrates
     }

@@ -84,7 +84,7 @@ impl Snapshot {
 
 /// Runs a write transaction on a copy of the database of a data folder, in a nameless file in that folder, and forgets it. It
 /// holds up no write.
-pub fn rehearse<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+pub fn try_on_copy<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     read_once(folder, |_| Ok(()))?; // there is a database, with this binary's schema
     let Snapshot { conn: mut copy, .. } = take(folder, folder, &mut |_, _| ())?;
     // No journal: in memory it grows with every page that is changed, and nobody needs the copy afterwards.
@@ -105,7 +105,7 @@ pub fn check(path: &Path, version: Version, tables: &Tables) -> Result<()> {
 }
 
 /// Checks the pages, indices and references of a database. It reads all of it.
-pub fn is_intact(conn: &Connection) -> Result<()> {
+pub fn require_intact(conn: &Connection) -> Result<()> {
     let first: String = conn.query_row("pragma integrity_check(1)", [], |row| row.get(0)).map_err(damaged)?;
     if first != "ok" {
         return Err(damaged(first));
@@ -123,7 +123,7 @@ fn is_sound(conn: &Connection, version: Version, tables: &Tables) -> Result<()> 
         return Err(damaged(format!("it has schema version {found}, expected {version}")));
     }
     schema::recognise(conn)?;
-    is_intact(conn)?;
+    require_intact(conn)?;
     let counted = count(conn)?;
     match tables.iter().find(|(table, rows)| counted.get(*table) != Some(*rows)) {
         Some((table, rows)) => {

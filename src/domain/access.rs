@@ -1,4 +1,4 @@
-//! Checks of rights: all of them are here. Each function is a verb of the rules, such as [`may_post`]; it checks inside the
+//! Checks of rights: all of them are here. Each function is a verb of the rules, such as [`require_poster`]; it checks inside the
 //! caller's transaction, and returns the rows it read or the operation's documented error. Unknown and hidden records get
 //! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
 //! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights and scopes.
@@ -54,7 +54,7 @@ pub struct Caller {
 
 impl Caller {
     /// The operator at the command line, who acts in the name of a user and has no session.
-    pub fn acting_as(user: UserId) -> Caller {
+    pub fn operator_as(user: UserId) -> Caller {
         Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User, grant: Grant::Session }
     }
 
@@ -63,7 +63,7 @@ impl Caller {
     }
 
     /// Checks the caller's role on the server: 403 if it is below `role`.
-    pub fn require(self, role: PlatformRole) -> Result<()> {
+    pub fn require_platform_role(self, role: PlatformRole) -> Result<()> {
         if self.has_platform_role(role) { Ok(()) } else { Err(LACKING) }
     }
 }
@@ -122,7 +122,13 @@ pub fn require_member(conn: &Connection, caller: Caller, organisation: Organisat
 
 /// Checks that the caller is a member and holds the right. 403 for members without it; outsiders get `refusal`, as in
 /// [`require_member`].
-pub fn may(conn: &Connection, caller: Caller, right: Rights, organisation: OrganisationId, refusal: Error) -> Result<Membership> {
+pub fn require_right(
+    conn: &Connection,
+    caller: Caller,
+    right: Rights,
+    organisation: OrganisationId,
+    refusal: Error,
+) -> Result<Membership> {
     let membership = require_member(conn, caller, organisation, refusal)?;
     membership.require_right(right)?;
     Ok(membership)
@@ -153,7 +159,7 @@ impl BotAccess {
 }
 
 /// Finds a bot that the caller manages, and that has not been removed.
-pub fn manages_bot(conn: &Connection, caller: Caller, bot: UserId) -> Result<Option<BotAccess>> {
+pub fn find_managed_bot(conn: &Connection, caller: Caller, bot: UserId) -> Result<Option<BotAccess>> {
     let sql = "select b.organisation_id, b.owner_id = ?2, r.rights from bots b
            join organisation_members m on m.organisation_id = b.organisation_id and m.user_id = b.user_id
            join roles r on r.id = m.role_id
@@ -302,7 +308,7 @@ pub fn require_channel(conn: &Connection, caller: Caller, channel: ChannelId, re
 }
 
 /// Checks that the caller sees the channel, as [`require_channel`] does, and that it belongs to the organisation.
-pub fn require_channel_of(
+pub fn require_organisation_channel(
     conn: &Connection,
     caller: Caller,
     organisation: OrganisationId,
@@ -313,7 +319,7 @@ pub fn require_channel_of(
 }
 
 /// Checks that the caller is in the channel. 403 if they see it and are not in it; `refusal` as in [`require_channel`].
-pub fn require_in_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
+pub fn require_channel_member(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = require_channel(conn, caller, channel, refusal)?;
     access.require_member()?;
     Ok(access)
@@ -322,7 +328,7 @@ pub fn require_in_channel(conn: &Connection, caller: Caller, channel: ChannelId,
 /// Checks that the caller is in the channel and holds `post:messages`; 403 if not. `refusal` as in [`require_channel`].
 /// [`ChannelAccess::require_live`] checks archived channels apart, because some operations have other errors that come
 /// first.
-pub fn may_post(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
+pub fn require_poster(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = require_channel(conn, caller, channel, refusal)?;
     access.require_poster()?;
     Ok(access)
@@ -330,7 +336,7 @@ pub fn may_post(conn: &Connection, caller: Caller, channel: ChannelId, refusal: 
 
 /// Checks that the caller owns the channel or holds `manage:channels`; 403 if not, and for direct messages. `refusal` as in
 /// [`require_channel`].
-pub fn manages_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
+pub fn require_channel_manager(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = require_channel(conn, caller, channel, refusal)?;
     access.require_manager()?;
     Ok(access)
@@ -338,7 +344,7 @@ pub fn manages_channel(conn: &Connection, caller: Caller, channel: ChannelId, re
 
 /// Checks that the caller owns the channel or holds `manage:webhooks`; 403 if not, and for direct messages, which have no
 /// webhooks. `refusal` as in [`require_channel`].
-pub fn manages_webhooks(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
+pub fn require_webhook_manager(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = require_channel(conn, caller, channel, refusal)?;
     access.require_no_dm()?;
     if access.manages_webhooks() {

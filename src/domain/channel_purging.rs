@@ -7,8 +7,8 @@ use crate::{
     db::Tx,
     domain::{
         messages::indexing,
+        slice_budget::{self, Budget},
         webhooks,
-        write_budget::{self, Budget},
     },
     error::Result,
     event::Stream,
@@ -19,7 +19,7 @@ use crate::{
 /// Deletes up to `limit` rows of one channel that was deleted before the given time. Webhooks come first and the channel itself
 /// last, after everything that refers to it. Returns how many rows were deleted: 0 when nothing is left to do.
 pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    match webhooks::purging::purge(tx, before, limit)? {
+    match webhooks::channel_purging::purge_of_channel(tx, before, limit)? {
         0 => purge_channel(tx, before, limit),
         gone => Ok(gone),
     }
@@ -90,7 +90,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
 /// Deletes the rows of the event log that `select` gives with their sizes in bytes, up to the budget of one write. Returns
 /// how many.
 fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
-    let told: Vec<i64> = write_budget::rows(tx, select, params)?;
+    let told: Vec<i64> = slice_budget::rows(tx, select, params)?;
     let sql = "delete from events where seq in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
 }

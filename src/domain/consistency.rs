@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Counts the messages that belong to no channel. Nothing mends them: somebody wrote them.
-pub fn orphans(conn: &Connection) -> Result<i64> {
+pub fn count_stray_messages(conn: &Connection) -> Result<i64> {
     let sql = "select count(*) from messages m where not exists (select 1 from channels c where c.id = m.channel_id)";
     Ok(conn.query_row(sql, [], |row| row.get(0))?)
 }

@@ -40,7 +40,7 @@ const BACKOFF: [Duration; 9] = [
 /// quota.
 ///
 /// A caller who voids an older link asks first, so that no link becomes void without a mail that replaces it.
-pub fn within_quota(conn: &View, to: &str, kind: MailKind) -> Result<bool> {
+pub fn recipient_has_quota(conn: &View, to: &str, kind: MailKind) -> Result<bool> {
     if !conn.site().rate_limit || kind == MailKind::Notice {
         return Ok(true);
     }
@@ -74,15 +74,15 @@ pub fn log_dropped(kind: MailKind) {
 /// Queues a mail, or drops it beyond its recipient's quota.
 pub fn add(tx: &mut Tx, mail: Mail) -> Result<()> {
     let has_share = mail.webhook.map_or(Ok(true), |webhook| within_share(tx, &mail.to, mail.kind, webhook))?;
-    if has_share && within_quota(tx, &mail.to, mail.kind)? {
-        return insert(tx, &mail);
+    if has_share && recipient_has_quota(tx, &mail.to, mail.kind)? {
+        return add_unchecked(tx, &mail);
     }
     log_dropped(mail.kind);
     Ok(())
 }
 
-/// Queues a mail without a check of quotas: the caller has asked [`within_quota`].
-pub fn insert(tx: &mut Tx, mail: &Mail) -> Result<()> {
+/// Queues a mail without a check of quotas: the caller has asked [`recipient_has_quota`].
+pub fn add_unchecked(tx: &mut Tx, mail: &Mail) -> Result<()> {
     let (now, sealed) = (tx.now(), seal(tx, mail)?);
     tx.prepare_cached(
         "insert into mails (id, recipient, kind, webhook_id, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",

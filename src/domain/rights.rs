@@ -36,7 +36,7 @@ impl Rights {
     }
 
     /// Lists each right by all of its keys, and whether this set holds it.
-    pub fn with_all_keys(self) -> BTreeMap<String, bool> {
+    pub fn by_every_key(self) -> BTreeMap<String, bool> {
         self.list_by(Right::keys)
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let all = Right::ALL.iter().fold(0, |bits, right| bits + right.bit.0);
         assert_eq!(all, 255);
         let keys: Vec<_> = Right::ALL.iter().flat_map(Right::keys).collect();
-        assert_eq!((Rights(0).list().len(), Rights(0).with_all_keys().len(), keys.len()), (8, 12, 12));
+        assert_eq!((Rights(0).list().len(), Rights(0).by_every_key().len(), keys.len()), (8, 12, 12));
     }
 
     #[test]

@@ -208,7 +208,7 @@ const NARROW: [&str; 10] = [
 ];
 
 /// Whether a token for some channels may be used for the operation.
-pub fn admits_channel_tokens(operation: &str) -> bool {
+pub fn admits_channel_limited_tokens(operation: &str) -> bool {
     operation.contains("/{channel_id}") || NARROW.contains(&operation)
 }
 
@@ -295,7 +295,8 @@ struct Needed {
 /// The needed scope by method and path, as [`routed`] writes it.
 static SCOPES: LazyLock<HashMap<String, Needed>> = LazyLock::new(|| {
     let of = |scope: Scope| scope.operations().iter().map(move |operation| (scope, *operation));
-    let needed = |(scope, operation)| (routed(operation), Needed { scope, is_for_one_channel: admits_channel_tokens(operation) });
+    let needed =
+        |(scope, operation)| (routed(operation), Needed { scope, is_for_one_channel: admits_channel_limited_tokens(operation) });
     Scope::ALL.into_iter().flat_map(of).map(needed).collect()
 });
 

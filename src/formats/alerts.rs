@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{bold, counted_noun, first_line, join_lines},
+    markdown_pieces::{bold, counted_noun, first_line, one_per_line},
 };
 
 /// Alerts that are listed.
@@ -45,7 +45,7 @@ impl Group {
         let alerts = self.alerts.iter().take(LISTED).map(Alert::text);
         Post {
             author: author.into(),
-            text: join_lines([head].into_iter().chain(alerts).chain([more])),
+            text: one_per_line([head].into_iter().chain(alerts).chain([more])),
             status: Status::bad_if(self.status != "resolved"),
             ..Post::default()
         }

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{bold, join_lines},
+    markdown_pieces::{bold, one_per_line},
 };
 
 /// Embeds of a message, and fields of an embed; Discord has no more.
@@ -35,7 +35,7 @@ pub fn post(body: &Value) -> Post {
     Post {
         author: username,
         picture: avatar_url,
-        text: join_lines([plain(&content)].into_iter().chain(embeds.iter().map(Embed::text))),
+        text: one_per_line([plain(&content)].into_iter().chain(embeds.iter().map(Embed::text))),
         status: Status::bad_if(is_bad),
     }
 }
@@ -47,8 +47,8 @@ impl Embed {
             (name, value) => format!("{name}: {value}"),
         });
         let title = if self.url.is_empty() { bold(&self.title) } else { link(&self.title, &self.url) };
-        let said = [link(&self.author.name, &self.author.url), title, plain(&self.description), join_lines(fields)];
-        join_lines(said.into_iter().chain([self.image.url.clone(), plain(&self.footer.text)]))
+        let said = [link(&self.author.name, &self.author.url), title, plain(&self.description), one_per_line(fields)];
+        one_per_line(said.into_iter().chain([self.image.url.clone(), plain(&self.footer.text)]))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Commits that were pushed, as GitHub, GitLab and Gitea tell of them.
 
 use super::{
-    links::link,
-    markdown::{counted_noun, cut, first_line, join_lines},
+    honest_links::link,
+    markdown_pieces::{counted_noun, cut, first_line, one_per_line},
 };
 
 /// Commits that are listed.
@@ -59,7 +59,7 @@ impl Push {
         let more = total.saturating_sub(LISTED.min(self.commits.len()));
         let more = if listed > 0 && more > 0 { format!("- \u{2026} and {more} more") } else { String::new() };
         let commits = self.commits.iter().take(listed).map(Commit::text);
-        join_lines([head].into_iter().chain(commits).chain([more]))
+        one_per_line([head].into_iter().chain(commits).chain([more]))
     }
 }
 

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{
     Post, Status,
     git_push::{Change, Commit, Push},
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{first_line, join_lines, quote},
+    markdown_pieces::{first_line, one_per_line, quote},
 };
 
 object! {
@@ -46,7 +46,7 @@ pub fn post_of_compatible(program: &str, event: &str, body: &Value) -> Option<Po
         "release" => (read.released()?, Status::Success),
         "workflow_run" => read.ran("Workflow", &read.workflow_run)?,
         "check_run" => read.ran("Check", &read.check_run)?,
-        "ping" => (join_lines([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
+        "ping" => (one_per_line([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
         _ => (read.other(event), Status::Success),
     };
     Some(Post { author: program.into(), text, status, ..Post::default() })
@@ -102,7 +102,7 @@ impl Event {
         };
         let body = if self.action == "opened" { quote(&subject.body) } else { String::new() };
         let head = format!("{} {done} {kind} {}{}", self.who(), self.named(subject), self.of_repository());
-        Some(join_lines([head, body]))
+        Some(one_per_line([head, body]))
     }
 
     /// The number and title of a pull request or an issue, as a link.
@@ -115,7 +115,7 @@ impl Event {
         let Comment { body, html_url } = &self.comment;
         let subject = first_line(&format!("#{} {}", self.issue.number, self.issue.title));
         let head = format!("{} {} {subject}{}", self.who(), link("commented on", html_url), self.of_repository());
-        (self.action == "created").then(|| join_lines([head, quote(body)]))
+        (self.action == "created").then(|| one_per_line([head, quote(body)]))
     }
 
     fn reviewed(&self) -> Option<(String, Status)> {
@@ -134,13 +134,13 @@ impl Event {
         );
         let head = format!("{} {done} pull request {pull_request}{}", self.who(), self.of_repository());
         let is_new = matches!(self.action.as_str(), "submitted" | "reviewed");
-        is_new.then(|| (join_lines([head, quote(body)]), Status::bad_if(done == "requested changes to")))
+        is_new.then(|| (one_per_line([head, quote(body)]), Status::bad_if(done == "requested changes to")))
     }
 
     fn released(&self) -> Option<String> {
         let Release { name, tag_name, body, html_url } = &self.release;
         let head = format!("{} released {}{}", self.who(), link(first(name, tag_name), html_url), self.of_repository());
-        (self.action == "published").then(|| join_lines([head, quote(body)]))
+        (self.action == "published").then(|| one_per_line([head, quote(body)]))
     }
 
     /// A run of checks that has ended.

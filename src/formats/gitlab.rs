@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{
     Post, Status,
     git_push::{Change, Commit, Push},
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{first_line, join_lines, quote},
+    markdown_pieces::{first_line, one_per_line, quote},
 };
 
 object! {
@@ -98,7 +98,7 @@ impl Event {
             _ => return None,
         };
         let head = format!("{} {done} {kind} {} in {}", self.who(), link(&format!("{sign}{iid} {title}"), url), self.project());
-        Some(join_lines([head, if action == "open" { quote(description) } else { String::new() }]))
+        Some(one_per_line([head, if action == "open" { quote(description) } else { String::new() }]))
     }
 
     fn commented(&self) -> String {
@@ -117,7 +117,7 @@ impl Event {
             first_line(&subject),
             self.project()
         );
-        join_lines([head, quote(&self.attributes.note)])
+        one_per_line([head, quote(&self.attributes.note)])
     }
 
     /// A pipeline or a job that has ended.
@@ -136,7 +136,7 @@ impl Event {
     fn released(&self) -> Option<String> {
         let name = if self.name.is_empty() { &self.tag } else { &self.name };
         let head = format!("Released {} of {}", link(name, &self.url), self.project());
-        (self.action == "create").then(|| join_lines([head, quote(&self.description)]))
+        (self.action == "create").then(|| one_per_line([head, quote(&self.description)]))
     }
 
     /// An event of which only its name is known.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     Post, Status,
     lenient_fields::{Field, object},
-    markdown::{bold, first_line, join_lines},
+    markdown_pieces::{bold, first_line, one_per_line},
 };
 
 object! {
@@ -18,6 +18,6 @@ pub fn post(body: &Value) -> Post {
     let pings =
         if last_ping.is_empty() { String::new() } else { format!("Last ping {}, {n_pings} in all", first_line(&last_ping)) };
     let tags = if tags.is_empty() { tags } else { format!("Tags: {}", first_line(&tags)) };
-    let text = join_lines([head, first_line(&desc), pings, tags]);
+    let text = one_per_line([head, first_line(&desc), pings, tags]);
     Post { author: "Healthchecks.io".into(), text, status: Status::bad_if(status == "down"), ..Post::default() }
 }

@@ -11,9 +11,9 @@ mod gitea;
 mod github;
 mod gitlab;
 mod healthchecks;
+mod honest_links;
 mod lenient_fields;
-mod links;
-mod markdown;
+mod markdown_pieces;
 mod sending_program;
 mod sentry;
 pub mod slack;
@@ -23,8 +23,8 @@ mod tests;
 mod uptime_kuma;
 
 pub use self::{
-    links::with_visible_links,
-    markdown::cut,
+    honest_links::with_visible_links,
+    markdown_pieces::cut,
     sending_program::{Program, SendingProgram},
     slack::message::Dialect,
 };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Post, alerts, discord, gitea, github, gitlab, healthchecks, markdown, sentry,
+    Post, alerts, discord, gitea, github, gitlab, healthchecks, markdown_pieces, sentry,
     slack::message::{self, Dialect},
     statuspage, uptime_kuma,
 };
@@ -48,7 +48,7 @@ impl SendingProgram {
     pub fn recognise<'a>(header: impl Fn(&str) -> Option<&'a str>, body: &Value, dialect: Dialect) -> Option<SendingProgram> {
         let named = EVENTS.iter().find_map(|(name, program)| Some((*program, header(name)?)));
         if let (Some((program, event)), true) = (named, body.is_object()) {
-            return Some(SendingProgram { program, event: markdown::cut(event.trim(), EVENT) });
+            return Some(SendingProgram { program, event: markdown_pieces::cut(event.trim(), EVENT) });
         }
         Some(SendingProgram { program: by_shape(body, dialect)?, event: String::new() })
     }

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{bold, first_line, join_lines},
+    markdown_pieces::{bold, first_line, one_per_line},
 };
 
 object! {
@@ -27,10 +27,10 @@ pub fn post(resource: &str, body: &Value) -> Option<Post> {
     let text = match resource {
         "issue" if matches!(action.as_str(), "assigned" | "unassigned") => return None,
         "issue" => format!("Issue {}: {}", first_line(&action), data.issue.text()),
-        "event_alert" => join_lines([bold(&data.rule), data.event.text()]),
+        "event_alert" => one_per_line([bold(&data.rule), data.event.text()]),
         "error" => data.error.text(),
         "metric_alert" => {
-            join_lines([link(&format!("{} {}", first_line(&action), data.title), &data.web_url), first_line(&data.text)])
+            one_per_line([link(&format!("{} {}", first_line(&action), data.title), &data.web_url), first_line(&data.text)])
         }
         "" => {
             let title = if event.title.is_empty() { &message } else { &event.title };
@@ -56,6 +56,6 @@ impl Subject {
         let project = if self.project.name.is_empty() { &self.project.slug } else { &self.project.name };
         let about = [&self.level, project, &self.number, &self.culprit].map(|part| first_line(part));
         let about = about.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" \u{b7} ");
-        join_lines([link(&self.title, address), about])
+        one_per_line([link(&self.title, address), about])
     }
 }

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{first_line, join_lines, quote},
+    markdown_pieces::{first_line, one_per_line, quote},
 };
 
 object! {
@@ -26,7 +26,7 @@ pub fn post(body: &Value) -> Option<Post> {
         let head = format!("{}: {}", link(&incident.name, &incident.shortlink), words(&incident.status));
         let says = incident.updates.first().map_or_else(String::new, |update| quote(&update.body));
         (
-            join_lines([head, says, first_line(&page.status)]),
+            one_per_line([head, says, first_line(&page.status)]),
             matches!(incident.status.as_str(), "resolved" | "completed" | "postmortem"),
         )
     } else if !component.name.is_empty() {

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
+    honest_links::link,
     lenient_fields::{Field, object},
-    links::link,
-    markdown::{bold, join_lines},
+    markdown_pieces::{bold, one_per_line},
 };
 
 object! {
@@ -21,6 +21,6 @@ pub fn post(body: &Value) -> Post {
     let Event { msg, heartbeat, monitor } = Event::read(body);
     let has_address = !matches!(monitor.url.as_str(), "" | "http://" | "https://");
     let monitor = if has_address { link(&monitor.name, &monitor.url) } else { String::new() };
-    let text = if msg.is_empty() { join_lines([bold(&monitor), heartbeat.msg]) } else { join_lines([msg, monitor]) };
+    let text = if msg.is_empty() { one_per_line([bold(&monitor), heartbeat.msg]) } else { one_per_line([msg, monitor]) };
     Post { author: "Uptime Kuma".into(), text, status: Status::bad_if(heartbeat.status == "0"), ..Post::default() }
 }

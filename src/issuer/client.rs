@@ -7,7 +7,7 @@ use url::{Url, form_urlencoded};
 
 use super::{
     claims::{Claims, Person},
-    documents::{Endpoints, Http, fetch, read},
+    documents::{Endpoints, Http, fetch_any_status, fetch_json},
 };
 use crate::{
     error::{Code, Error, Result},
@@ -71,7 +71,7 @@ impl Client {
             error: String,
         }
         let request = self.token_request(http, endpoints, code, log_in);
-        let (_, status, body) = fetch(request).await.map_err(|err| {
+        let (_, status, body) = fetch_any_status(request).await.map_err(|err| {
             tracing::warn!(err = err.log_text(), "the issuer's token endpoint can't be reached");
             UNREACHABLE
         })?;
@@ -110,7 +110,7 @@ pub async fn person(http: &Http, endpoints: &Endpoints, tokens: &Tokens, claims:
         person: Person,
     }
     let request = http.get(endpoints.user_info.as_ref()?).bearer_auth(tokens.access_token.as_ref()?);
-    match read::<UserInfo>(request).await {
+    match fetch_json::<UserInfo>(request).await {
         Ok(info) => Some(info.person).filter(|_| info.sub == claims.sub),
         Err(err) => {
             tracing::warn!(err = err.log_text(), "the issuer says nothing of the person who logs in");

@@ -89,11 +89,11 @@ impl Http {
             keys: Vec<serde_json::Value>,
         }
         let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
-        let configuration: Configuration = read(self.get(&address)).await?;
+        let configuration: Configuration = fetch_json(self.get(&address)).await?;
         if configuration.issuer != issuer {
             return Err(Error::failed(format!("it calls itself {}", configuration.issuer)));
         }
-        let set: KeySet = read(self.get(&configuration.jwks_uri)).await?;
+        let set: KeySet = fetch_json(self.get(&configuration.jwks_uri)).await?;
         // One by one: a key of a kind that we do not know spoils nothing.
         let keys = set.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
         let keys = keys
@@ -105,8 +105,8 @@ impl Http {
 }
 
 /// The JSON of a successful answer.
-pub async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {
-    let (address, status, body) = fetch(request).await?;
+pub async fn fetch_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {
+    let (address, status, body) = fetch_any_status(request).await?;
     if !status.is_success() {
         return Err(Error::failed(format!("{address}: {status}")));
     }
@@ -114,7 +114,7 @@ pub async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T> {
 }
 
 /// An answer, of any status: the address, the status, the body.
-pub async fn fetch(request: RequestBuilder) -> Result<(Url, StatusCode, Vec<u8>)> {
+pub async fn fetch_any_status(request: RequestBuilder) -> Result<(Url, StatusCode, Vec<u8>)> {
     let unreachable = |err: reqwest::Error| Error::failed(chain(&err));
     let mut response = request.send().await.map_err(unreachable)?;
     let mut body = Vec::new();

@@ -8,7 +8,7 @@ use super::queue_loops::MINUTE;
 use crate::{
     archive::backup::{self, Proof, Schedule, WrittenBackup},
     db::Tx,
-    domain::{accounts::administration, mail_queue},
+    domain::{accounts::by_operator, mail_queue},
     error::{Error, Result},
     mail,
     state::{App, low_priority},
@@ -67,7 +67,7 @@ async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Writ
 async fn mail_operators(app: &App, err: &Error) -> Result<()> {
     let reason = err.reason();
     let queue = move |tx: &mut Tx| {
-        for address in administration::superadmins(tx)? {
+        for address in by_operator::superadmins(tx)? {
             mail_queue::add(tx, mail::backup_failed(tx.site(), &address, &reason))?;
         }
         Ok(())

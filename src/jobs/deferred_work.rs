@@ -8,7 +8,7 @@ use crate::{
     domain::{
         deferred_work::{self, DeferredWork},
         messages::deleting,
-        organisations::{leaving, roles, update_events},
+        organisations::{leaving, member_events, roles},
     },
     error::{Error, Result},
     event::Queue,
@@ -32,9 +32,9 @@ pub fn work(tx: &mut Tx) -> Result<usize> {
     let Some((work, cursor)) = deferred_work::first(tx)? else { return Ok(0) };
     let rest = match work {
         DeferredWork::Departure { organisation, user } => leaving::leave_slice(tx, organisation, user, &cursor)?,
-        DeferredWork::Profile { user } => update_events::tell_slice(tx, user, &cursor)?,
+        DeferredWork::Profile { user } => member_events::tell_user_update_slice(tx, user, &cursor)?,
         DeferredWork::Role { role } => roles::reassign_holders_slice(tx, role)?,
-        DeferredWork::Message { n } => deleting::erase_slice(tx, n, &cursor)?,
+        DeferredWork::Message { n } => deleting::erase_message_slice(tx, n, &cursor)?,
     };
     deferred_work::defer(tx, work, rest)?;
     Ok(1)

@@ -25,7 +25,7 @@ use crate::{
         App,
         delivery::{
             Changed,
-            sender::{self, Slot},
+            webhook_sender::{self, Slot},
         },
     },
     time::Time,
@@ -65,7 +65,7 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     /// Sends due deliveries. Sleeps until the next one is due, the log has a further row, or a slot becomes free.
     pub async fn run(&mut self, app: &App, sending: &mut JoinSet<()>) {
-        while let Err(err) = app.write_with_retry(queue::release).await {
+        while let Err(err) = app.write_with_retry(queue::release_all_leases).await {
             tracing::error!(err = err.log_text(), "the leases of earlier deliveries could not be released, next try in 200 ms");
             tokio::time::sleep(AGAIN).await;
         }
@@ -146,7 +146,7 @@ impl Dispatcher {
 
     fn read(&mut self, app: &App, webhooks: &HashSet<WebhookId>) -> Result<()> {
         for webhook in webhooks {
-            let due = app.db.read(|conn| schedule::find(conn, *webhook))?;
+            let due = app.db.read(|conn| schedule::read_due(conn, *webhook))?;
             self.schedule.set(*webhook, due);
         }
         Ok(())
@@ -162,7 +162,7 @@ async fn follow(app: &App) -> Result<()> {
             app.wakeups.wake(Queue::Deliveries); // for the rest
             break;
         }
-        let ahead = app.db.read(|conn| following::look_ahead(conn, shared.followed_seq()))?;
+        let ahead = app.db.read(|conn| following::skip_irrelevant_rows(conn, shared.followed_seq()))?;
         shared.followed.store(ahead.seq, Relaxed);
         match ahead.next {
             Next::Nothing => break,
@@ -197,7 +197,7 @@ async fn deliver(slot: &Slot, first: Claimed) {
 /// Delivers an event and records the outcome. Returns the webhook's next one if it goes on.
 async fn deliver_one(slot: &Slot, claimed: Claimed, may_go_on: bool) -> Option<Claimed> {
     let app = &slot.app;
-    let outcome = sender::attempt(app, &claimed).await;
+    let outcome = webhook_sender::attempt(app, &claimed).await;
     let is_prompt = outcome.is_prompt();
     app.delivery.slots().note_proven(&slot.permit.host, is_prompt);
     app.metrics.attempt(outcome.is_success());

@@ -40,7 +40,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
 /// Starts or stops retaining the event log for an external Centrifugo, before the server serves anything. Returns the
 /// cursor: the last row that Centrifugo has.
-pub async fn prepare(app: &App) -> Result<Option<i64>> {
+pub async fn set_log_retention(app: &App) -> Result<Option<i64>> {
     match (&app.centrifugo, app.db.read(|conn| cursors::find(conn, FORWARDER))?) {
         (Some(_), None) => app.db.write(|tx| cursors::create(tx, FORWARDER)).await.map(Some),
         (Some(_), Some(taken)) => Ok(Some(taken)),

@@ -6,7 +6,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::queue_loops::{MINUTE, rest};
 use crate::{
-    domain::{accounts::blank_mails, mail_queue},
+    domain::{accounts::unwritten_mails, mail_queue},
     error::{Error, Result},
     event::Queue,
     state::App,
@@ -29,7 +29,7 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
     while app.db.read(|conn| mail_queue::next_due(conn))?.is_some_and(|due| due <= app.clock.now()) {
         // The slot is taken before the claim: a lease must not run while a mail waits for a slot.
         let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
-        if let Some(claimed) = app.db.write(blank_mails::claim_mail).await? {
+        if let Some(claimed) = app.db.write(unwritten_mails::claim_and_write).await? {
             let app = app.clone();
             sending.spawn(async move {
                 send(&app, claimed).await;

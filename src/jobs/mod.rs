@@ -21,7 +21,7 @@ use crate::{event::Queue, state::App};
 /// How long mails and deliveries in flight may take once the server stops.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Runs all jobs until the server stops. `forwarded` is what [`prepare`](forwarding::prepare) returned.
+/// Runs all jobs until the server stops. `forwarded` is what [`forwarding::set_log_retention`] returned.
 pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
     let (mut sending, mut delivering) = (JoinSet::new(), JoinSet::new());

@@ -166,7 +166,7 @@ impl Slot {
     }
 
     /// Ready when the connection has to close for a newcomer. Only one task may wait for it.
-    pub async fn closed(&self) {
+    pub async fn asked_to_close(&self) {
         self.closing.notified().await;
     }
 
@@ -208,7 +208,7 @@ impl Slot {
                 if !counts.add_for_user(user) {
                     return false;
                 }
-                if counts.leave(address, is_idle.then_some(ticket)) {
+                if counts.remove_stranger(address, is_idle.then_some(ticket)) {
                     *standing = held;
                 } else {
                     counts.remove_for_user(user); // it was closed just now
@@ -222,18 +222,18 @@ impl Slot {
 
     /// Notes that a request has ended. A user's connection stays theirs for a while after a request with a session, and is
     /// given back if there was none for that long.
-    pub fn end_request(&self, now: Instant, after: Duration) {
+    pub fn note_request_end(&self, now: Instant, after: Duration) {
         if let Standing::Held { since, in_use, .. } = &mut *self.standing()
             && mem::take(in_use)
         {
             *since = now;
         }
-        self.release_idle_user(now, after);
+        self.uncount_idle_user(now, after);
     }
 
     /// Gives a user's connection back to its address if it had no request with a session for this long. If the address is
     /// full, its oldest idle stranger is closed, or this connection if all others are busy.
-    pub fn release_idle_user(&self, now: Instant, after: Duration) {
+    pub fn uncount_idle_user(&self, now: Instant, after: Duration) {
         let Some(address) = self.address else { return };
         let mut standing = self.standing();
         let Standing::Held { user, since, in_use: false } = *standing else { return };
@@ -268,8 +268,8 @@ impl Drop for Slot {
         let mut counts = self.slots.counts();
         counts.all -= 1;
         match (standing, self.address) {
-            (Standing::Idle(ticket), Some(address)) => _ = counts.leave(address, Some(ticket)),
-            (Standing::Busy(_), Some(address)) => _ = counts.leave(address, None),
+            (Standing::Idle(ticket), Some(address)) => _ = counts.remove_stranger(address, Some(ticket)),
+            (Standing::Busy(_), Some(address)) => _ = counts.remove_stranger(address, None),
             (Standing::Held { user, .. }, _) => counts.remove_for_user(user),
             _ => {}
         }

@@ -124,7 +124,7 @@ impl ConnectionCounts {
     }
 
     /// Removes a stranger; `idle` is the ticket of an idle one. `false` if it was closed already.
-    pub fn leave(&mut self, address: IpAddr, idle: Option<u64>) -> bool {
+    pub fn remove_stranger(&mut self, address: IpAddr, idle: Option<u64>) -> bool {
         let Some(strangers) = self.addresses.get_mut(&address) else { return false };
         if idle.is_some_and(|ticket| strangers.idle.remove(&ticket).is_none()) {
             return false;

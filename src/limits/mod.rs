@@ -106,7 +106,7 @@ impl Limits {
     }
 
     /// Counts a request to a webhook's slug, whether the slug exists or not. 429 past the rate.
-    pub fn slug(&self, slug: &str) -> Result<()> {
+    pub fn webhook_slug(&self, slug: &str) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.slugs, &secret::sha256(slug)))
     }
 
@@ -184,10 +184,10 @@ mod tests {
     #[test]
     fn a_slug_has_a_rate_of_its_own() {
         let limits = Limits::new(true, &Clock::default());
-        let taken = (0..SLUG_RATE + 20).filter(|_| limits.slug("busy").is_ok()).count();
+        let taken = (0..SLUG_RATE + 20).filter(|_| limits.webhook_slug("busy").is_ok()).count();
         assert!((SLUG_RATE as usize..SLUG_RATE as usize + 20).contains(&taken), "{taken}");
-        limits.slug("quiet").unwrap();
-        assert!((0..100).all(|_| Limits::new(false, &Clock::default()).slug("busy").is_ok()));
+        limits.webhook_slug("quiet").unwrap();
+        assert!((0..100).all(|_| Limits::new(false, &Clock::default()).webhook_slug("busy").is_ok()));
     }
 
     #[test]

@@ -151,12 +151,12 @@ pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
         "Open the link to set a new password. It works once, within {}. If you did not ask for it, ignore this mail: your password stays as it is.",
         span(site.reset_lifetime)
     );
-    let link = reset_address(site, token);
+    let link = password_reset_url(site, token);
     with_link(MailKind::PasswordReset, to, "Set a new password", &text, "Set a new password", link)
 }
 
 /// The link with which a token sets a new password.
-pub fn reset_address(site: &Site, token: &str) -> String {
+pub fn password_reset_url(site: &Site, token: &str) -> String {
     format!("{}/auth/reset-password?token={token}", site.web_url)
 }
 

@@ -74,7 +74,7 @@ impl Metrics {
     }
 
     /// A command was answered with an error.
-    pub fn error(&self, code: u32) {
+    pub fn command_error(&self, code: u32) {
         count(&self.errors, "code", code);
     }
 

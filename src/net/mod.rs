@@ -1,7 +1,7 @@
 //! The network below HTTP's handlers: clients' [`client_socket`]s, the [`client_address`] and the [`origins`] that count, the
-//! [`bounded_body`], and the [`trusted_authorities`] of connections to others.
+//! [`bounded_request_body`], and the [`trusted_authorities`] of connections to others.
 
-pub mod bounded_body;
+pub mod bounded_request_body;
 pub mod client_address;
 pub mod client_socket;
 pub mod origins;

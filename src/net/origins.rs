@@ -55,7 +55,7 @@ impl Origins {
     }
 
     /// Whether the request comes from a page that may open sockets. Programs send no origin, and may.
-    pub fn allow(&self, req: &Request) -> bool {
+    pub fn may_open_socket(&self, req: &Request) -> bool {
         let is_allowed = |origin: &str| self.names(origin) || self.is_own(req, origin);
         all(req, header::ORIGIN.as_str(), is_allowed)
     }
@@ -81,14 +81,14 @@ impl Origins {
     /// the host.
     fn is_own(&self, req: &Request, origin: &str) -> bool {
         let host = req.header(header::HOST).filter(|host| is_address(host));
-        let scheme = if self.is_https(req) { "https" } else { "http" };
+        let scheme = if self.came_over_https(req) { "https" } else { "http" };
         let by_address = host.is_some_and(|host| origin.eq_ignore_ascii_case(&format!("{scheme}://{host}")));
         by_address || self.own.iter().any(|own| own.eq_ignore_ascii_case(origin))
     }
 
     /// Whether the client reached the server over https: through its own TLS, or that of a proxy. Trusted proxies say so in
     /// `X-Forwarded-Proto`; if they say nothing, the base URL does.
-    pub fn is_https(&self, req: &Request) -> bool {
+    pub fn came_over_https(&self, req: &Request) -> bool {
         let is_proxy = client_address::is_proxy(&self.trusted_proxies, client_address::peer(req));
         let forwarded = req.header("x-forwarded-proto").filter(|_| is_proxy);
         *req.scheme() == Scheme::HTTPS || forwarded.map_or(self.is_https, |scheme| scheme.trim().eq_ignore_ascii_case("https"))

@@ -44,7 +44,7 @@ pub struct Sockets {
 
 impl Push {
     /// A token that an open socket holds; `None` if the server is stopping.
-    pub fn socket_token(&self) -> Option<mpsc::Sender<()>> {
+    pub fn open_socket_guard(&self) -> Option<mpsc::Sender<()>> {
         if *self.stopping.borrow() {
             return None;
         }
@@ -66,7 +66,7 @@ impl Sockets {
     }
 
     /// Tells all open sockets to close, and lets no new one open.
-    pub fn close(&self) {
+    pub fn close_all(&self) {
         self.closing.send_replace(true);
         drop(self.open.lock().expect("nothing panics while it holds this").take());
     }

@@ -106,7 +106,7 @@ impl Inner {
 
     /// [`Db::read_slow`] within an organisation, which has one such read at a time. `f` refuses a caller who is no member, so
     /// such a caller doesn't take the organisation's permit.
-    pub async fn read_in_organisation<T: Send + 'static>(
+    pub async fn read_slow_in_organisation<T: Send + 'static>(
         &self,
         caller: Caller,
         organisation: OrganisationId,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::Inner;
 use crate::{
-    domain::accounts::{User, known_devices, mailbox, sessions},
+    domain::accounts::{User, known_devices, mailed_links, sessions},
     error::Result,
     limits::{Attempt, networks},
     secret,
@@ -44,7 +44,7 @@ impl Inner {
         let device = mark.zip(account).and_then(|(mark, account)| self.known_device(mark, account));
         let mut attempt = guesses.begin(from, email, device.as_deref())?;
         let checked = async {
-            if attempt.must_wait() {
+            if attempt.must_queue() {
                 self.mail_owner(&attempt, email).await;
                 if self.logged_in_from(from, account)? {
                     attempt.skip_queue();
@@ -64,9 +64,9 @@ impl Inner {
     /// Mails the owner of an account that is being guessed at, at most once a day. A write that fails is only logged: the mail
     /// must not cost the attempt.
     async fn mail_owner(&self, attempt: &Attempt<'_>, email: &str) {
-        let Some(networks) = attempt.networks_to_report() else { return };
+        let Some(networks) = attempt.network_count_to_report() else { return };
         let email = email.to_owned();
-        if let Err(err) = self.db.write(move |tx| mailbox::mail_about_guesses(tx, &email, networks)).await {
+        if let Err(err) = self.db.write(move |tx| mailed_links::mail_about_guesses(tx, &email, networks)).await {
             tracing::warn!(err = err.log_text(), "the owner of an account was not told of guesses at its password");
         }
     }

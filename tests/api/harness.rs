@@ -219,7 +219,7 @@ impl Server {
 
     /// One write transaction as another process has it, by the rules: states that a command makes beside the server.
     pub fn write<T>(&self, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
-        db::write_once(self.folder(), &site(self.folder()), self.clock.now(), f)
+        db::write_beside_server(self.folder(), &site(self.folder()), self.clock.now(), f)
     }
 
     /// The rows of a table.

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use tidings::{
     domain::{
         access::{Caller, PlatformRole},
+        first_screen,
         scopes::Grant,
-        start, streams,
+        streams,
     },
     id::{SessionId, UserId},
 };
@@ -202,7 +203,7 @@ async fn the_statements_of_a_start_grow_with_nothing() {
     let read = || {
         let traced = server.write(|tx| {
             statements(tx, |tx| {
-                start::read(tx, caller, Some("engines"))?;
+                first_screen::read(tx, caller, Some("engines"))?;
                 streams::own(tx, caller.user)?;
                 Ok(())
             })

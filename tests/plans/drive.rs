@@ -62,12 +62,12 @@ pub async fn everything() {
     assert!(found.is_some(), "a thread has a stream");
     // What only commands ask for.
     let listed = db::read_once(scene.folder.path(), |conn| {
-        let webhooks = webhooks::administration::list(conn, None, 10)?.len();
-        let organisations = organisations::administration::list(conn, 10)?;
-        organisations::administration::show(conn, organisations[0].id)?;
+        let webhooks = webhooks::by_operator::list(conn, None, 10)?.len();
+        let organisations = organisations::by_operator::list(conn, 10)?;
+        organisations::by_operator::show(conn, organisations[0].id)?;
         organisations::bots::named(conn, "nobody")?;
-        let accounts = accounts::administration::list(conn, "", 10)?;
-        accounts::administration::show(conn, &accounts[0].email, Time::now())?;
+        let accounts = accounts::by_operator::list(conn, "", 10)?;
+        accounts::by_operator::show(conn, &accounts[0].email, Time::now())?;
         Ok(webhooks.min(organisations.len()).min(accounts.len()))
     });
     assert!(listed.is_ok_and(|least| least > 0));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     LoggedIn,
-    mailbox::{Address, address, require_mail},
+    mailed_links::{Address, address, require_mail},
 };
 use crate::{
     api::{
@@ -20,7 +20,7 @@ use crate::{
     },
     domain::accounts::{
         login_codes::{self, MailedCode},
-        mailbox,
+        mailed_links,
         one_time_tokens::Token,
     },
     error::{Code, Error, Result},
@@ -41,7 +41,7 @@ impl Api {
         let email = address(&body.email)?;
         require_mail(&app).await?;
         app.limits.mailed_link(visitor.address)?;
-        let request = app.db.write(move |tx| mailbox::request_code(tx, &email)).await?;
+        let request = app.db.write(move |tx| mailed_links::request_code(tx, &email)).await?;
         Ok(ok("Magic link sent successfully", CodeRequest { request }))
     }
 
@@ -64,7 +64,7 @@ impl Api {
         MailedCode::check(&code, "code").map_err(Error::BadRequest)?;
         let log_in = async {
             app.db.read_internally(|conn| login_codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
-            let entered = app.db.write_sized(bytes, move |tx| mailbox::enter_by_code(tx, &request, &code, &device)).await?;
+            let entered = app.db.write_sized(bytes, move |tx| mailed_links::enter_by_code(tx, &request, &code, &device)).await?;
             entered.ok_or_else(|| Error::Invalid(Code::WrongCode.says("The code is wrong or has expired").at("code")))
         };
         let started = entrant.run_log_in(&app, log_in).await?;

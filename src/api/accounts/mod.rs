@@ -2,7 +2,7 @@
 
 pub mod link_purpose;
 pub mod login_codes;
-pub mod mailbox;
+pub mod mailed_links;
 pub mod own_account;
 pub mod program_tokens;
 
@@ -154,7 +154,7 @@ async fn log_in(app: &App, entrant: &LogInAttempt, kept: Option<&str>, given: Cr
     let (hash, device) = (user.password_hash, entrant.device.clone());
     let logged = hash.clone();
     let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &device)).await?;
-    if secret::is_outdated(&hash) {
+    if secret::is_hash_outdated(&hash) {
         // A failed hash update doesn't fail the log-in.
         if let Ok(newer) = app.hash_password(entrant.address, password.clone()).await {
             _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;

@@ -14,7 +14,7 @@ use crate::{
             auth::{AccessToken, Bearer},
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -80,7 +80,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Session>>> {
-        let page = unpaged(*offset, *limit);
+        let page = page_or_whole_list(*offset, *limit);
         let one = |session: sessions::Session| Session {
             id: session.id,
             is_current: session.id == caller.0.session,

@@ -14,7 +14,7 @@ use crate::{
             body::{Body, List, Text, into_strings},
             envelope::{Created, Done, created, done},
             framework_traits::Nullable,
-            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -68,7 +68,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<ApiToken>>> {
-        let page = unpaged(*offset, *limit);
+        let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| tokens::list(conn, caller.0, *user_id, part), ApiToken::from))?;
         Ok(listed("Tokens retrieved successfully", found, &address))
     }

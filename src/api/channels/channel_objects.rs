@@ -54,7 +54,7 @@ impl OrganisationChannels {
     pub const BOUNDS: Bounds = Bounds { bytes: BYTES / 2, ..Bounds::ANSWER };
 
     /// A row that fits into the answer twice, if need be without its newest post.
-    pub fn trim_row(channel: Channel) -> Channel {
+    pub fn shrink_to_fit(channel: Channel) -> Channel {
         shorten_row(channel, OrganisationChannels::BOUNDS.bytes, |channel| channel.messages.pop())
     }
 

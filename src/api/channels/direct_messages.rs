@@ -14,7 +14,7 @@ use crate::{
             auth::Bearer,
             body::{Body, List},
             envelope::{Opened, created_or_existing},
-            listing::{Address, Listed, Offset, Size, fill_in_two_steps, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill_in_two_steps, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -73,7 +73,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<DirectMessage>>> {
-        let (site, organisation, page) = (app.site.clone(), *org_id, unpaged(*offset, *limit));
+        let (site, organisation, page) = (app.site.clone(), *org_id, page_or_whole_list(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
             fill_in_two_steps(

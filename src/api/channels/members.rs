@@ -15,7 +15,7 @@ use crate::{
             envelope::{Done, Success, done, ok},
             framework_traits::{Null, Nullable},
             json::Json,
-            listing::{Address, BareListed, Offset, Size, bare, fill, unpaged},
+            listing::{Address, BareListed, Offset, Size, bare, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -107,7 +107,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<BareListed<UserList>> {
-        let (id, page) = (*channel_id, unpaged(*offset, *limit));
+        let (id, page) = (*channel_id, page_or_whole_list(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });

@@ -17,7 +17,7 @@ use super::{
         auth::Bearer,
         body::{Body, List, Text, into_string},
         envelope::{Created, NoContent, Success, created, ok},
-        listing::{Address, BareListed, Offset, Size, bare, fill_in_two_steps, unpaged},
+        listing::{Address, BareListed, Offset, Size, bare, fill_in_two_steps, page_or_whole_list},
         number::Number,
     },
     tags::Tag,
@@ -76,7 +76,7 @@ impl Api {
         /// `0` leaves `users` empty, the ids of a channel's members; default 1.
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<ChannelList>> {
-        let (site, page, users) = (app.site.clone(), unpaged(*offset, *limit), channel_objects::users_to_list(*users));
+        let (site, page, users) = (app.site.clone(), page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::own(conn, caller.0, page);
             fill_in_two_steps(page, find, |part| channel_summaries::read(conn, part, users), |found| Channel::new(&site, found))

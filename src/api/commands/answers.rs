@@ -16,12 +16,12 @@ use crate::{
             calling::{self, Prepared},
         },
         messages::action_buttons::New,
-        webhooks::feeds::Feed,
+        webhooks::incoming_posts::Feed,
     },
     error::{Code, Error, Result},
     formats::{Dialect, Post, slack},
     id::MessageId,
-    state::{App, delivery::sender},
+    state::{App, delivery::webhook_sender},
 };
 
 /// Sends a call, and shows what the program answers, even if whoever calls disconnects. 422 without an answer of success, and for an
@@ -32,7 +32,7 @@ pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
         let answered = send(&app, call.clone()).await;
         if let Err(err) = &answered {
             let is_called = !matches!(err, Error::TooMany(_));
-            if let Err(err) = app.db.write(move |tx| calling::failed(tx, &call, is_called)).await {
+            if let Err(err) = app.db.write(move |tx| calling::settle_failed(tx, &call, is_called)).await {
                 tracing::warn!(err = err.log_text(), "a call that has failed could not be marked so");
             }
         }
@@ -42,7 +42,7 @@ pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
 }
 
 async fn send(app: &App, call: Prepared) -> Result<Reply> {
-    let reply = sender::call_program(app, &call).await?;
+    let reply = webhook_sender::call_program(app, &call).await?;
     let answer = of(reply.content_type.as_deref(), &reply.body, call.form)?;
     app.db.write_sized(reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
 }
@@ -62,7 +62,7 @@ fn of(content_type: Option<&str>, body: &[u8], form: Form) -> Result<Option<Answ
         list => actions(list)
             .ok_or_else(|| failed("actions are a list of objects with a label, and a style and a value if wanted"))?,
     };
-    let shown = Shown::of(body["response_type"].as_str(), body["replace_original"] == true);
+    let shown = Shown::from_response_type(body["response_type"].as_str(), body["replace_original"] == true);
     Ok(given(slack::message::post(&body, dialect), shown, actions))
 }
 

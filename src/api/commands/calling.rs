@@ -20,7 +20,7 @@ use crate::{
             calling::{self, Call, Click},
             clicking::{self, Clicking},
         },
-        webhooks::feeds,
+        webhooks::incoming_posts,
     },
     error::Result,
     id::{ActionId, CallbackId, ChannelId, MessageId},
@@ -123,7 +123,7 @@ struct LaterAnswer {
     /// Whether the answer to a click stands in place of the message, and is seen by all.
     replace_original: Option<bool>,
     /// The name shown with a post; the command's, or that of the webhook, if omitted.
-    username: Option<Text<feeds::Username>>,
+    username: Option<Text<incoming_posts::Username>>,
     /// What can be clicked in the post, or in the message that is replaced.
     actions: Option<Actions>,
 }

@@ -17,7 +17,7 @@ use crate::{
             body::{Body, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
             framework_traits::Nullable,
-            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -67,7 +67,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Command>>> {
-        let page = unpaged(*offset, *limit);
+        let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| commands::list(conn, caller.0, *org_id, part), Command::from))?;
         Ok(listed("Commands retrieved successfully", found, &address))
     }

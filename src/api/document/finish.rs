@@ -12,7 +12,7 @@ use crate::{
     api::http::{
         auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED},
         body,
-        failure::{self, Reason, TOO_MANY_CONNECTIONS, lists_errors, path_has_status_code},
+        failure::{self, Reason, TOO_MANY_CONNECTIONS, body_has_status_code, lists_errors},
     },
     error::{Code, Error},
 };
@@ -204,7 +204,7 @@ impl Operation<'_> {
     fn variant(&self) -> &'static str {
         match self.path {
             path if lists_errors(path) => "InList",
-            path if !path_has_status_code(path) => "WithoutCode",
+            path if !body_has_status_code(path) => "WithoutCode",
             _ => "",
         }
     }

@@ -13,7 +13,7 @@ use poem::{
 use poem_openapi::OpenApiService;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::routes::service;
+use super::routes::openapi_service;
 use crate::{
     secret,
     web::{Asset, OPENER},
@@ -48,7 +48,7 @@ static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
 
 /// Generates the OpenAPI document, as JSON.
 pub fn document() -> String {
-    finish::finish(&service().spec())
+    finish::finish(&openapi_service().spec())
 }
 
 /// Handles `GET /api/v1/openapi.json`.
@@ -57,7 +57,7 @@ pub fn openapi(req: Request) -> Response {
 }
 
 /// Handles `GET /docs`.
-pub fn page(req: Request) -> Response {
+pub fn docs_page(req: Request) -> Response {
     DOCUMENTS.page.answer(&req)
 }
 

@@ -24,7 +24,7 @@ use crate::{
             sessions::{self, Device},
             tokens,
         },
-        webhooks::feeds,
+        webhooks::incoming_posts,
     },
     error::{Code, Error, Result},
     limits::admission,
@@ -205,8 +205,8 @@ impl<'a> FromRequest<'a> for Feeder {
             return Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into());
         }
         let slug: String = req.path_params()?;
-        app(req).limits.slug(&slug)?;
-        if app(req).db.read_internally(|conn| feeds::is_known(conn, &slug))? {
+        app(req).limits.webhook_slug(&slug)?;
+        if app(req).db.read_internally(|conn| incoming_posts::is_known_slug(conn, &slug))? {
             Bound::raise(req, body::FEED);
         }
         Ok(Feeder(caller))

@@ -41,7 +41,7 @@ pub struct Cookies {
 
 impl Cookies {
     pub fn of(req: &Request, app: &App) -> Cookies {
-        Cookies { instance: app.db.instance_name().to_owned(), is_https: app.origins.is_https(req) }
+        Cookies { instance: app.db.name_in_cookies().to_owned(), is_https: app.origins.came_over_https(req) }
     }
 
     /// The name of a cookie. Over https it has the prefix `__Host-`, with which no other host and no page without TLS can set it

@@ -13,7 +13,7 @@ pub fn schemas<T: JsonSchema>() -> Map<String, Value> {
 }
 
 /// Translates a JSON schema into the framework's form.
-pub fn meta_schema(schema: &'static Value) -> MetaSchemaRef {
+pub fn to_framework_schema(schema: &'static Value) -> MetaSchemaRef {
     let text = |rule: &str| schema[rule].as_str();
     let more = MetaSchema { description: text("description"), ..MetaSchema::ANY };
     if let Some(reference) = text("$ref") {
@@ -21,15 +21,15 @@ pub fn meta_schema(schema: &'static Value) -> MetaSchemaRef {
     }
     // Of an optional type, the other alternative is null.
     if let Some(one) = schema["anyOf"].get(0) {
-        return meta_schema(one).merge(MetaSchema { nullable: true, ..MetaSchema::ANY }).merge(more);
+        return to_framework_schema(one).merge(MetaSchema { nullable: true, ..MetaSchema::ANY }).merge(more);
     }
     let properties = schema["properties"].as_object().into_iter().flatten();
     MetaSchemaRef::Inline(Box::new(MetaSchema {
         ty: text("type").unwrap_or_default(),
         format: text("format"),
         enum_items: schema["enum"].as_array().cloned().unwrap_or_default(),
-        items: schema.get("items").map(|items| Box::new(meta_schema(items))),
-        properties: properties.map(|(name, property)| (name.as_str(), meta_schema(property))).collect(),
+        items: schema.get("items").map(|items| Box::new(to_framework_schema(items))),
+        properties: properties.map(|(name, property)| (name.as_str(), to_framework_schema(property))).collect(),
         required: schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
         ..more
     }))
@@ -53,7 +53,7 @@ macro_rules! by_schema {
                 for (name, schema) in &*$schemas {
                     registry.create_schema::<serde_json::Value, _>(name.clone(), |_| {
                         let title = Some(name.clone());
-                        poem_openapi::registry::MetaSchema { title, ..$crate::api::http::described::meta_schema(schema).unwrap_inline().clone() }
+                        poem_openapi::registry::MetaSchema { title, ..$crate::api::http::described::to_framework_schema(schema).unwrap_inline().clone() }
                     });
                 }
             }

@@ -201,7 +201,7 @@ pub fn done(message: &str) -> Done {
     Done::Ok(plain(200, message))
 }
 
-pub fn feed_answer(message: &str, message_id: Option<MessageId>) -> FeedAnswer {
+pub fn webhook_post_answer(message: &str, message_id: Option<MessageId>) -> FeedAnswer {
     let (status, message_id) = (Succeeded::Success, Nullable(message_id));
     FeedAnswer::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
 }

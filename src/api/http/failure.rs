@@ -82,8 +82,8 @@ pub struct Reason {
 
 impl From<&Error> for Reason {
     fn from(err: &Error) -> Self {
-        let (code, limit) = (err.code(), err.exceeded_limit());
-        let field = err.input_refusal().and_then(|refusal| refusal.field.clone());
+        let (code, limit) = (err.code(), err.limit_passed());
+        let field = err.as_input_refusal().and_then(|refusal| refusal.field.clone());
         let fields = field.map(|field| vec![Faulted { field, code, limit }]);
         Reason { code, limit, retry_after: err.retry_after(), fields }
     }
@@ -144,7 +144,7 @@ pub fn lists_errors(path: &str) -> bool {
 }
 
 /// Whether answers at this path carry `status_code`: those of testimonials don't, nor do their failures.
-pub fn path_has_status_code(path: &str) -> bool {
+pub fn body_has_status_code(path: &str) -> bool {
     path.split('/').nth(1) != Some("testimonials")
 }
 
@@ -155,7 +155,7 @@ pub fn example(status: u16, message: &str, reason: &Reason, path: &str) -> Value
 
 fn body(status: u16, message: String, reason: Reason, path: &str) -> ErrorBody {
     let (error, errors) = if lists_errors(path) { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
-    let status_code = path_has_status_code(path).then_some(status);
+    let status_code = body_has_status_code(path).then_some(status);
     let Reason { code, limit, retry_after, fields } = reason;
     ErrorBody { status: Failed::Error, status_code, message, error, errors, code, limit, retry_after, fields }
 }

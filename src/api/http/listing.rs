@@ -51,7 +51,7 @@ pub fn requested_page<const MOST_PAGES: u32, const MOST_ROWS: u32>(
 }
 
 /// The page of a list that has no pages by default: the whole list, if it fits into one answer.
-pub fn unpaged(offset: Option<Offset>, limit: Option<Size>) -> Page {
+pub fn page_or_whole_list(offset: Option<Offset>, limit: Option<Size>) -> Page {
     requested_page(None::<PageNumber>, offset, limit, MOST, MOST)
 }
 
@@ -132,11 +132,11 @@ pub fn fill_in_two_steps<F, R, T: Answer>(
     read: impl FnMut(Vec<F>) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
 ) -> Result<Filled<Rows<T>>> {
-    fill_in_two_steps_bounded(Bounds::ANSWER, page, find, read, show)
+    fill_in_two_steps_within(Bounds::ANSWER, page, find, read, show)
 }
 
 /// Works like [`fill_in_two_steps`], within other bounds.
-pub fn fill_in_two_steps_bounded<F, R, T: Answer>(
+pub fn fill_in_two_steps_within<F, R, T: Answer>(
     bounds: Bounds,
     page: Page,
     find: impl FnOnce(Page) -> Result<Vec<F>>,

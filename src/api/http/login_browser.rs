@@ -39,7 +39,7 @@ impl Browser {
     }
 
     /// Whether the request may have its session from a cookie.
-    pub fn has_session(&self) -> bool {
+    pub fn may_use_cookie(&self) -> bool {
         self.session.is_some()
     }
 

@@ -54,7 +54,7 @@ pub fn allowed_http_methods() -> &'static Methods {
 #[handler]
 pub async fn answer(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Response> {
     // A page whose name was made to lead here (DNS rebinding) is refused even with a token.
-    if !app.origins.allow(req) {
+    if !app.origins.may_open_socket(req) {
         return Ok("this origin is not allowed".with_status(StatusCode::FORBIDDEN).into_response());
     }
     let Bearer(caller) = Bearer::from_request(req, &mut RequestBody::default(), ExtractParamOptions::default()).await?;

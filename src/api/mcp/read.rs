@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 
 use super::{
     arguments::{self, Limit},
-    shown::{self, BYTES, Channel, Listed, Message, Organisation, Thread, beyond, rest, text},
+    shown::{self, BYTES, Channel, Listed, Message, Organisation, Thread, continuation_hint, paging_hints, result_text},
 };
 use crate::{
     api::{
         http::{
-            listing::{Bounds, Filled, fill_in_two_steps_bounded, fill_within},
+            listing::{Bounds, Filled, fill_in_two_steps_within, fill_within},
             rows::Rows,
         },
         messages::pages::{self, Around},
@@ -68,11 +68,11 @@ pub async fn list_channels(app: &App, caller: Caller, arguments: Map<String, Val
             fill_within(bounds(BYTES / 4), latest, |part| lists::direct_messages(conn, caller, id, part), Channel::from)?;
         let all = Page { offset: 0, size: ORGANISATIONS };
         let own = fill_within(bounds(BYTES / 4), all, |part| organisations::list_own(conn, caller, part), Organisation::from)?;
-        let mut more = rest(channels.rest);
+        let mut more = continuation_hint(channels.rest);
         more.extend(direct.rest.map(|_| "Only the latest direct messages are listed".to_owned()));
         more.extend(own.rest.map(|_| "The user is in more organisations; name one by its slug".to_owned()));
         let (channels, direct_messages, organisations) = (channels.data, direct.data, own.data);
-        Ok(text(&Channels { organisation_id: id, organisations, channels, direct_messages, more }))
+        Ok(result_text(&Channels { organisation_id: id, organisations, channels, direct_messages, more }))
     };
     app.db.read_list(caller.user, read).await
 }
@@ -91,8 +91,8 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
             }
         };
         let read = |part| threads::load_list(conn, caller, part, 0);
-        let Filled { data, rest: left } = fill_in_two_steps_bounded(bounds(BYTES), page, find, read, Thread::from)?;
-        Ok(text(&Listed { channel: place.map(Into::into), thread: None, messages: data, more: rest(left) }))
+        let Filled { data, rest: left } = fill_in_two_steps_within(bounds(BYTES), page, find, read, Thread::from)?;
+        Ok(result_text(&Listed { channel: place.map(Into::into), thread: None, messages: data, more: continuation_hint(left) }))
     };
     app.db.read_list(caller.user, read).await
 }
@@ -104,7 +104,12 @@ pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Val
         let channel = arguments::channel(conn, caller, &channel, organisation.as_deref())?;
         let list = List::posts(conn, caller, channel.id)?;
         let (messages, links) = pages::read_bounded(conn, &list, at, size(limit), BYTES, Message::from)?;
-        Ok(text(&Listed { channel: Some(channel.into()), thread: None, messages: messages.reversed(), more: beyond(links) }))
+        Ok(result_text(&Listed {
+            channel: Some(channel.into()),
+            thread: None,
+            messages: messages.reversed(),
+            more: paging_hints(links),
+        }))
     };
     app.db.read_list(caller.user, read).await
 }
@@ -117,7 +122,7 @@ pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value
         let (list, _) = List::replies(conn, caller, root.channel, thread)?;
         let (messages, links) = pages::read_bounded(conn, &list, at, size(limit), BYTES / 2, Message::from)?;
         let channel = Some(shown::Place { id: root.channel, name: place.name });
-        Ok(text(&Listed { channel, thread: Some(root.into()), messages: messages.reversed(), more: beyond(links) }))
+        Ok(result_text(&Listed { channel, thread: Some(root.into()), messages: messages.reversed(), more: paging_hints(links) }))
     };
     app.db.read_list(caller.user, read).await
 }
@@ -136,7 +141,7 @@ pub async fn search_messages(app: &App, caller: Caller, arguments: Map<String, V
     let read = move |conn: &View| {
         let find = |part| search::find(conn, caller, organisation, among, &query, part);
         let Filled { data, rest: left } = fill_within(bounds(BYTES), page, find, Message::from)?;
-        Ok(text(&Listed { channel: channel.map(Into::into), thread: None, messages: data, more: rest(left) }))
+        Ok(result_text(&Listed { channel: channel.map(Into::into), thread: None, messages: data, more: continuation_hint(left) }))
     };
-    app.read_in_organisation(caller, organisation, read).await
+    app.read_slow_in_organisation(caller, organisation, read).await
 }

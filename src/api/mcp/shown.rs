@@ -29,7 +29,7 @@ const TEXT: usize = 16 << 10;
 const REACTIONS: usize = 10;
 
 /// The text of a result.
-pub fn text(result: &impl Serialize) -> String {
+pub fn result_text(result: &impl Serialize) -> String {
     let mut text = Vec::new();
     json::write(&mut text, result);
     String::from_utf8(text).expect("JSON is UTF-8")
@@ -63,14 +63,14 @@ impl From<record::Channel> for Place {
 }
 
 /// Says how to go on with a page of messages.
-pub fn beyond(links: Links) -> Vec<String> {
+pub fn paging_hints(links: Links) -> Vec<String> {
     let next = links.next.map(|(parameter, id)| format!("There are more: call again with {parameter} {id}"));
     let newer = links.newer.map(|id| format!("There are newer ones: call again with after {id}"));
     next.into_iter().chain(newer).collect()
 }
 
 /// Says how to go on with a list.
-pub fn rest(rest: Option<i64>) -> Vec<String> {
+pub fn continuation_hint(rest: Option<i64>) -> Vec<String> {
     rest.map(|rest| format!("There are more: call again with offset {rest}")).into_iter().collect()
 }
 

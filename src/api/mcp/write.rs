@@ -8,10 +8,10 @@ use crate::{
     domain::{
         access::Caller,
         messages::{
+            linked_message,
             posting::{self, New},
             reactions,
             record::Message,
-            single,
         },
     },
     error::Result,
@@ -37,7 +37,7 @@ pub async fn post_message(app: &App, caller: Caller, arguments: Map<String, Valu
 
 pub async fn reply(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::Reply { thread, text } = arguments::parse(arguments)?;
-    let (answered, _) = app.db.read(|conn| single::get(conn, caller, thread))?;
+    let (answered, _) = app.db.read(|conn| linked_message::get(conn, caller, thread))?;
     post(app, caller, answered.channel, New { content: text, thread: Some(answered.thread), ..New::default() }).await
 }
 
@@ -45,7 +45,7 @@ async fn post(app: &App, caller: Caller, channel: ChannelId, new: New) -> Result
     let bytes = new.content.len();
     let Message { id, channel, thread, created_at, .. } =
         app.db.write_sized(bytes, move |tx| posting::create(tx, caller, channel, new)).await?;
-    Ok(shown::text(&Posted { id, channel_id: channel, thread_id: thread, written_at: created_at }))
+    Ok(shown::result_text(&Posted { id, channel_id: channel, thread_id: thread, written_at: created_at }))
 }
 
 /// The message with its reactions.
@@ -57,7 +57,7 @@ struct Reacted {
 
 pub async fn react(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::React { message: id, emoji } = arguments::parse(arguments)?;
-    let (message, _) = app.db.read(|conn| single::get(conn, caller, id))?;
+    let (message, _) = app.db.read(|conn| linked_message::get(conn, caller, id))?;
     let reacted = app.db.write(move |tx| reactions::add(tx, caller, message.channel, id, &emoji)).await?;
-    Ok(shown::text(&Reacted { id, reactions: shown::reactions(&reacted) }))
+    Ok(shown::result_text(&Reacted { id, reactions: shown::reactions(&reacted) }))
 }

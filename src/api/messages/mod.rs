@@ -1,11 +1,11 @@
 //! Messages of a channel, and read marks.
 
 pub mod actions;
+pub mod linked_message;
 mod message_object;
 pub mod pages;
 pub mod reactions;
 pub mod search;
-pub mod single;
 mod thread_object;
 pub mod threads;
 

@@ -16,7 +16,7 @@ use crate::{
             body::Text,
             envelope::{Success, ok},
             framework_traits::Null,
-            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -129,7 +129,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Message>>> {
-        let (channel, page) = (*channel_id, unpaged(*offset, *limit));
+        let (channel, page) = (*channel_id, page_or_whole_list(*offset, *limit));
         let read =
             app.db.read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
         Ok(listed("Pinned messages fetched successfully", read.await?, &address))

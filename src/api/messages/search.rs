@@ -66,7 +66,7 @@ impl Api {
         let (caller, organisation) = (caller.0, *org_id);
         let among = search::Among { channel: *channel_id, user: *user_id, before: *before, after: *after };
         let find = move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, among, &query, part), identity);
-        let found = app.read_in_organisation(caller, organisation, find).await?;
+        let found = app.read_slow_in_organisation(caller, organisation, find).await?;
         Ok(listed("Messages found successfully", found, &address))
     }
 }

@@ -23,7 +23,7 @@ use crate::{
             framework_traits::Null,
             listing::{
                 self, Address, Bounds, Filled, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill,
-                fill_in_two_steps_bounded, linked, listed, paged_with_link,
+                fill_in_two_steps_within, linked, listed, paged_with_link,
             },
             number::Number,
             rows::Rows,
@@ -96,9 +96,9 @@ impl Api {
             return own(&app, caller, id, before.map(|before| before.0.into()), page, replies, &address).await;
         }
         // A deep page is a slow read: it walks that far into the caller's channels.
-        let read = app.read_in_organisation(caller, id, move |conn| {
+        let read = app.read_slow_in_organisation(caller, id, move |conn| {
             let find = |page| threads::list_all(conn, caller, id, page);
-            fill_in_two_steps_bounded(
+            fill_in_two_steps_within(
                 BOUNDS,
                 page,
                 find,
@@ -133,7 +133,7 @@ impl Api {
         let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| threads::list(conn, caller.0, id, page);
-            fill_in_two_steps_bounded(BOUNDS, page, find, |part| threads::load_list(conn, caller.0, part, replies), Thread::from)
+            fill_in_two_steps_within(BOUNDS, page, find, |part| threads::load_list(conn, caller.0, part, replies), Thread::from)
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }
@@ -313,7 +313,7 @@ async fn own(
             positions.extend(places);
             threads::load_list(conn, caller, roots, replies)
         };
-        let Filled { data, rest } = fill_in_two_steps_bounded(BOUNDS, page, find, read, OrganisationThread::new)?;
+        let Filled { data, rest } = fill_in_two_steps_within(BOUNDS, page, find, read, OrganisationThread::new)?;
         let rest = rest.map(|_| positions[data.len() - 1]);
         Ok((data, rest))
     });

@@ -34,7 +34,7 @@ pub struct Flow {
 
 impl Flow {
     /// The values of a log-in that the issuer and the addresses of redirects show: hashes, each for one purpose.
-    pub fn log_in_values(&self, redirect_uri: &str) -> LogIn {
+    pub fn issuer_visible_values(&self, redirect_uri: &str) -> LogIn {
         LogIn {
             state: self.state(),
             nonce: self.derived("nonce"),

@@ -54,7 +54,7 @@ async fn begin(req: &Request, app: &App, next: &str) -> Result<Url> {
         return Err(FROM_ELSEWHERE);
     }
     let flow = flow::begin(req, app, next)?;
-    issuer.authorization(&flow.log_in_values(&redirect_uri(app))).await
+    issuer.authorization(&flow.issuer_visible_values(&redirect_uri(app))).await
 }
 
 /// Handles `GET /auth/oidc/callback`: logs the browser in, and sends it on to the path that its user wanted, by way of the web
@@ -86,7 +86,7 @@ async fn enter(req: &Request, app: &App, entrant: &LogInAttempt, flow: Option<Fl
     }
     let code = parameter(req, "code").ok_or(FAILED)?;
     let _permit = app.limits.code_exchange(entrant.address).await;
-    let token = issuer.redeem(&code, &flow.log_in_values(&redirect_uri(app))).await?;
+    let token = issuer.redeem(&code, &flow.issuer_visible_values(&redirect_uri(app))).await?;
     let device = entrant.device.clone();
     app.db.write(move |tx| identities::log_in(tx, &token, &device)).await
 }

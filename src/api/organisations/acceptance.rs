@@ -52,7 +52,7 @@ impl Api {
         body: Body<Acceptance>,
     ) -> Result<Success<LoggedIn>> {
         let Body(Acceptance { token, first_name, last_name, username, password, cookie }, bytes) = body;
-        let by_cookie = browser.wants_cookie(cookie.or_else(|| browser.has_session().then_some(true)))?;
+        let by_cookie = browser.wants_cookie(cookie.or_else(|| browser.may_use_cookie().then_some(true)))?;
         let [first_name, last_name] = [first_name, last_name].map(|name| into_string(name).unwrap_or_default());
         let (token, username, chosen) = (token.0, into_string(username).unwrap_or_default(), into_string(password));
         if let Some(caller) = caller.0 {
@@ -68,7 +68,7 @@ impl Api {
         }
         // Hashing a password is costly, so check first that there is an invitation to accept.
         let open = app.db.read(|conn| {
-            let open = acceptance::open(conn, &token)?;
+            let open = acceptance::find_acceptable(conn, &token)?;
             acceptance::require_new_account_allowed(conn, &open).map(|()| open)
         })?;
         let new = New::check(&open.email, Some(&username), &first_name, &last_name).map_err(Error::Invalid)?;

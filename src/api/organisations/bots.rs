@@ -14,7 +14,7 @@ use crate::{
             body::{Body, RoleName, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
             framework_traits::Nullable,
-            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -74,7 +74,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Bot>>> {
-        let page = unpaged(*offset, *limit);
+        let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| bots::list(conn, caller.0, *org_id, part), Bot::from))?;
         Ok(listed("Bots retrieved successfully", found, &address))
     }

@@ -17,7 +17,8 @@ use crate::{
             body::{Body, Text, into_string},
             envelope::{Success, ok},
             listing::{
-                Address, BareListed, Listed, Offset, Size, bare, fill_in_two_steps, fill_in_two_steps_bounded, listed, unpaged,
+                Address, BareListed, Listed, Offset, Size, bare, fill_in_two_steps, fill_in_two_steps_within, listed,
+                page_or_whole_list,
             },
             number::Number,
             rows::Rows,
@@ -57,11 +58,11 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<OrganisationChannels>> {
         let (site, id, page, users) =
-            (app.site.clone(), *org_id, unpaged(*offset, *limit), channel_objects::users_to_list(*users));
+            (app.site.clone(), *org_id, page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::live(conn, caller.0, id, page);
-            let row = |found| OrganisationChannels::trim_row(Channel::new(&site, found));
-            fill_in_two_steps_bounded(
+            let row = |found| OrganisationChannels::shrink_to_fit(Channel::new(&site, found));
+            fill_in_two_steps_within(
                 OrganisationChannels::BOUNDS,
                 page,
                 find,
@@ -95,7 +96,7 @@ impl Api {
         /// The number of posts in each `preview_thread`; default 0.
         preview: Query<Option<Number<0, 3>>>,
     ) -> Result<Listed<Rows<OwnChannel>>> {
-        let (id, page, preview) = (*org_id, unpaged(*offset, *limit), preview.map_or(0, |preview| preview.0));
+        let (id, page, preview) = (*org_id, page_or_whole_list(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::joined(conn, caller.0, id, page);
             fill_in_two_steps(page, find, |part| channel_summaries::with_latest(conn, part, preview), OwnChannel::new)
@@ -126,7 +127,7 @@ impl Api {
         /// A part of the name or of the topic, without regard to case.
         q: Query<Option<Text<channels::lists::Sought>>>,
     ) -> Result<Listed<Rows<OpenChannel>>> {
-        let (id, page, q) = (*org_id, unpaged(*offset, *limit), into_string(q.0).unwrap_or_default());
+        let (id, page, q) = (*org_id, page_or_whole_list(*offset, *limit), into_string(q.0).unwrap_or_default());
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill_in_two_steps(page, |page| channels::lists::not_joined(conn, caller.0, id, &q, page), Ok, OpenChannel::from)
         });
@@ -155,7 +156,7 @@ impl Api {
         /// `0` leaves `users` empty, the ids of a channel's members; default 1.
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<Listed<Rows<ArchivedChannel>>> {
-        let (id, page, users) = (*org_id, unpaged(*offset, *limit), channel_objects::users_to_list(*users));
+        let (id, page, users) = (*org_id, page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::archived(conn, caller.0, id, page);
             fill_in_two_steps(page, find, |part| channels::lists::describe_all(conn, part, users), ArchivedChannel::from)

@@ -107,7 +107,7 @@ impl Api {
     ) -> Result<Success<LoggedIn>> {
         const MESSAGE: &str = "Organisation joined successfully";
         let Body(Joining { token, email, password, username, first_name, last_name, cookie }, bytes) = body;
-        let by_cookie = browser.wants_cookie(cookie.or_else(|| browser.has_session().then_some(true)))?;
+        let by_cookie = browser.wants_cookie(cookie.or_else(|| browser.may_use_cookie().then_some(true)))?;
         let token = token.0;
         if let Some(caller) = caller.0 {
             let started = app.db.write_sized(bytes, move |tx| join_links::join(tx, caller, &token, &visitor.device)).await?;
@@ -115,7 +115,7 @@ impl Api {
             return Ok(ok(MESSAGE, started.into()));
         }
         // Hashing a password is costly, so check first that there is a link.
-        app.db.read_internally(|conn| join_links::require_open_to_unverified(conn, &join_links::open(conn, &token)?))?;
+        app.db.read_internally(|conn| join_links::require_open_to_unverified(conn, &join_links::find_usable(conn, &token)?))?;
         let [email, password] = [into_string(email).unwrap_or_default(), into_string(password).unwrap_or_default()];
         if let Some((missing, _)) = [("email", &email), ("password", &password)].into_iter().find(|(_, given)| given.is_empty()) {
             let words = "email and password are required to make an account: otherwise log in first";

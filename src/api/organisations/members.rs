@@ -110,9 +110,9 @@ impl Api {
                 read.await?
             }
             Some(search) => {
-                let read = app.read_in_organisation(caller, id, move |conn| {
+                let read = app.read_slow_in_organisation(caller, id, move |conn| {
                     let all = member_search::find(conn, caller, id, &search)?;
-                    Ok((fill(page, |part| members::read(conn, id, part.cut_from(&all)), Member::from)?, all.len() as u32))
+                    Ok((fill(page, |part| members::read_rows(conn, id, part.cut_from(&all)), Member::from)?, all.len() as u32))
                 });
                 read.await?
             }
@@ -200,7 +200,7 @@ impl Api {
     ) -> Result<Success<Metrics>> {
         let (here, id, days) = (app.clone(), *org_id, days.map_or(DAYS, |days| days.0));
         // A slow read: it looks at every member.
-        let read = app.read_in_organisation(caller.0, id, move |conn| {
+        let read = app.read_slow_in_organisation(caller.0, id, move |conn| {
             members::count_active(conn, caller.0, id, days, |user| here.is_here(user))
         });
         let members::Metrics { active, total } = read.await?;

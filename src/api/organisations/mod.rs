@@ -6,7 +6,7 @@ pub mod channels;
 pub mod invitations;
 pub mod join_links;
 pub mod members;
-pub mod permissions;
+pub mod role_rights;
 pub mod roles;
 
 use poem::web::Data;
@@ -211,7 +211,7 @@ struct Organisation {
 
 impl From<organisations::Organisation> for Organisation {
     fn from(organisation: organisations::Organisation) -> Self {
-        let role_name = organisation.role_title().to_owned();
+        let role_name = organisation.caller_role_title().to_owned();
         let role_id = if organisation.is_owner { OWNER } else { organisation.role_id };
         Organisation {
             id: organisation.id,

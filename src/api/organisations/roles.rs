@@ -6,7 +6,7 @@ use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
 use serde::Serialize;
 
-use super::permissions::{PermissionList, Permissions};
+use super::role_rights::{PermissionList, Permissions};
 use crate::{
     api::{
         http::{

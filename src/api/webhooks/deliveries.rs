@@ -18,7 +18,7 @@ use crate::{
     domain::webhooks::{self, delivery::replay},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
-    state::{App, delivery::sender},
+    state::{App, delivery::webhook_sender},
     time::Time,
 };
 
@@ -64,8 +64,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
-        let test = app.db.read(|conn| replay::test(conn, caller.0, *channel_id, *webhook_id))?;
-        let outcome = sender::send_test(&app, &test).await?;
+        let test = app.db.read(|conn| replay::build_test(conn, caller.0, *channel_id, *webhook_id))?;
+        let outcome = webhook_sender::send_test(&app, &test).await?;
         let record = app.db.write(move |tx| replay::record_test(tx, &test.event, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))
     }
@@ -116,7 +116,7 @@ impl Api {
         let (since, until) = (body.since, body.until.unwrap_or_else(Time::now));
         let (channel, webhook) = (*channel_id, *webhook_id);
         let caller = caller.0;
-        let span = app.db.read(|conn| replay::span(conn, caller, channel, webhook, since, until))?;
+        let span = app.db.read(|conn| replay::list_events_between(conn, caller, channel, webhook, since, until))?;
         let (mut passed, mut queued) = (0, 0);
         let replay = move |tx: &mut Tx| {
             let end = span.len().min(passed + replay::SLICE);

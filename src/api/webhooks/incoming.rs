@@ -26,7 +26,7 @@ use crate::{
         messages::posting::Content,
         text::WebAddress,
         webhooks::{
-            EventName, feeds,
+            EventName, incoming_posts,
             received::{OWN, Received},
         },
     },
@@ -40,22 +40,22 @@ pub struct Feed {
     /// The text of the post. `@username` and `@channel` mention.
     message: Text<Content>,
     /// The name shown; if omitted, the webhook's name, or without a webhook the member's.
-    username: Option<Text<feeds::Username>>,
+    username: Option<Text<incoming_posts::Username>>,
     /// If omitted, the webhook's event name.
     event_name: Option<Text<EventName>>,
     /// `success` or `error`, or as monitoring systems report alerts: `firing`, which the post shows as `error`, and
     /// `resolved`, which it shows as `success`. `success` if omitted.
-    status: Option<Text<feeds::Status>>,
-    action_type: Option<Text<feeds::ActionType>>,
+    status: Option<Text<incoming_posts::Status>>,
+    action_type: Option<Text<incoming_posts::ActionType>>,
     /// The http or https address of a picture. If a bearer token is sent, the post has the member's picture instead.
     avatar_url: Option<Text<WebAddress>>,
     /// What can be clicked. For webhooks with an address, and for bots.
     actions: Option<Actions>,
 }
 
-impl From<Feed> for feeds::Feed {
+impl From<Feed> for incoming_posts::Feed {
     fn from(feed: Feed) -> Self {
-        feeds::Feed {
+        incoming_posts::Feed {
             message: feed.message.0,
             username: feed.username.unwrap_or_default().0,
             event_name: feed.event_name.unwrap_or_default().0,
@@ -71,7 +71,7 @@ impl From<Feed> for feeds::Feed {
 /// A body that was sent to a feed.
 pub struct Incoming {
     /// The feed; `None` if the program has nothing to tell. 400 for a body that is not understood.
-    pub read: Result<Option<feeds::Feed>>,
+    pub read: Result<Option<incoming_posts::Feed>>,
     pub received: Received,
     /// What the request shows of its sender.
     pub proof: Proof,
@@ -108,7 +108,7 @@ impl<'a> ApiExtractor<'a> for Incoming {
 }
 
 /// Reads a body: its title for the history, the answer that its program expects, and the feed.
-fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Feed>)> {
+fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<incoming_posts::Feed>)> {
     let text = match Carried::of(req.content_type(), bytes)? {
         Carried::Json(text) => text,
         Carried::Text(text) => {
@@ -133,7 +133,7 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<feeds::Fe
         let expected = if sender.program == Program::Discord { "content or embeds" } else { "text, attachments or blocks" };
         return Err(Error::BadRequest(Code::Empty.says(format!("{expected} must have a text"))));
     }
-    let feed = post.map(|post| feeds::Feed { quotes_strangers: sender.quotes_strangers(), ..post.into() });
+    let feed = post.map(|post| incoming_posts::Feed { quotes_strangers: sender.quotes_strangers(), ..post.into() });
     Ok((sender.title_in_history(), answer, feed))
 }
 

@@ -14,7 +14,7 @@ use crate::{
         http::{
             auth::{Bearer, Feeder},
             body::{Body, Text},
-            envelope::{FeedAnswer, ProgramAnswer, feed_answer},
+            envelope::{FeedAnswer, ProgramAnswer, webhook_post_answer},
         },
         tags::Tag,
     },
@@ -22,7 +22,7 @@ use crate::{
     domain::{
         access::Caller,
         text::WebAddress,
-        webhooks::{EventName, feeds, received::Received},
+        webhooks::{EventName, incoming_posts, received::Received},
     },
     error::{Error, Result},
     id::{ChannelId, MessageId},
@@ -43,7 +43,8 @@ impl Api {
     async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
-        let message = app.db.write_sized(bytes, move |tx| feeds::post_without_webhook(tx, caller.0, channel_id, &feed)).await?;
+        let message =
+            app.db.write_sized(bytes, move |tx| incoming_posts::post_without_webhook(tx, caller.0, channel_id, &feed)).await?;
         Ok(sent(Some(message)))
     }
 
@@ -66,7 +67,7 @@ impl Api {
         &self,
         feeder: Feeder,
         app: Data<&App>,
-        webhook_slug: Path<Text<feeds::Slug>>,
+        webhook_slug: Path<Text<incoming_posts::Slug>>,
         body: Incoming,
     ) -> Result<ProgramAnswer> {
         let Incoming { read, received, proof, bytes, answer } = body;
@@ -78,7 +79,7 @@ impl Api {
         };
         if let Err(err @ (Error::BadRequest(_) | Error::Invalid(_) | Error::Unauthorized(..))) = &taken {
             let (status, why) = (err.status(), err.to_string());
-            let record = move |tx: &mut Tx| feeds::record_refused(tx, &slug, &received, (status, &why));
+            let record = move |tx: &mut Tx| incoming_posts::record_refused(tx, &slug, &received, (status, &why));
             app.db.write_sized(bytes, record).await?;
         }
         Ok(answer(taken?))
@@ -93,19 +94,19 @@ impl Api {
         &self,
         feeder: Feeder,
         app: Data<&App>,
-        webhook_slug: Path<Text<feeds::Slug>>,
-        username: Query<Text<feeds::Username>>,
+        webhook_slug: Path<Text<incoming_posts::Slug>>,
+        username: Query<Text<incoming_posts::Username>>,
         event_name: Query<Text<EventName>>,
         /// The text of the post.
-        message: Query<Text<feeds::QueriedMessage>>,
+        message: Query<Text<incoming_posts::QueriedMessage>>,
         /// `success` or `error`; or `firing`, which the post shows as `error`, and `resolved`, which it shows as `success`.
-        status: Query<Text<feeds::Status>>,
-        action_type: Query<Option<Text<feeds::ActionType>>>,
+        status: Query<Text<incoming_posts::Status>>,
+        action_type: Query<Option<Text<incoming_posts::ActionType>>>,
         /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
         avatar_url: Query<Option<Text<WebAddress>>>,
     ) -> Result<FeedAnswer> {
-        feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
-        let feed = feeds::Feed {
+        incoming_posts::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
+        let feed = incoming_posts::Feed {
             message: message.0.0,
             username: username.0.0,
             event_name: event_name.0.0,
@@ -124,17 +125,17 @@ impl Api {
 async fn take(
     app: &App,
     caller: Option<Caller>,
-    slug: Text<feeds::Slug>,
-    feed: Option<feeds::Feed>,
+    slug: Text<incoming_posts::Slug>,
+    feed: Option<incoming_posts::Feed>,
     (received, proof): (Arc<Received>, Proof),
     bytes: usize,
 ) -> Result<FeedAnswer> {
-    let post = move |tx: &mut Tx| feeds::receive(tx, caller, &slug, feed.as_ref(), (&received, &proof));
+    let post = move |tx: &mut Tx| incoming_posts::receive(tx, caller, &slug, feed.as_ref(), (&received, &proof));
     Ok(sent(app.db.write_sized(bytes, post).await?))
 }
 
 fn sent(message: Option<MessageId>) -> FeedAnswer {
-    feed_answer("Data sent successfully", message)
+    webhook_post_answer("Data sent successfully", message)
 }
 
 #[derive(Object)]

@@ -54,7 +54,7 @@ impl Api {
     /// `manage:webhooks`.
     #[oai(path = "/webhooks/:channel_id", method = "get", operation_id = "getWebhook", tag = "Tag::Webhooks")]
     async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Webhook>> {
-        let found = app.db.read(|conn| record::oldest(conn, caller.0, *channel_id))?;
+        let found = app.db.read(|conn| record::oldest_of_channel(conn, caller.0, *channel_id))?;
         Ok(ok("Webhook fetched successfully", Webhook::new(&app.site, found)))
     }
 

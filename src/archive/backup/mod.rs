@@ -68,7 +68,7 @@ pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress
     let is_new = !folder.exists();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
     if is_new && is_within(folder, data) {
-        db::hand_over(folder, data).map_err(unusable)?;
+        db::give_to_folder_owner(folder, data).map_err(unusable)?;
     }
     into_file(data, &folder.join(now.strftime(NAME)), proof, now, progress)
 }
@@ -142,7 +142,7 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
             })?;
         }
         if is_within(folder, data) {
-            db::hand_over(&partial, data).map_err(|err| failed(&err))?;
+            db::give_to_folder_owner(&partial, data).map_err(|err| failed(&err))?;
         }
         fs::rename(&partial, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|err| failed(&err))?;
         Ok(WrittenBackup { path: path.to_owned(), bytes: file.metadata().map_err(|err| failed(&err))?.len(), manifest })

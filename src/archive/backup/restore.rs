@@ -50,10 +50,10 @@ pub fn restore(from: impl Read, folder: &Path, now: Time, progress: Progress) ->
     let (manifest, _files, moving) = begun?;
     let former = moving.keep_former().map_err(failed)?;
     if let Some(former) = &former {
-        db::hand_over(former, folder).map_err(failed)?;
+        db::give_to_folder_owner(former, folder).map_err(failed)?;
     }
     for part in PARTS {
-        db::hand_over(&staging.join(part), folder).map_err(failed)?;
+        db::give_to_folder_owner(&staging.join(part), folder).map_err(failed)?;
         fs::rename(staging.join(part), folder.join(part)).map_err(failed)?;
     }
     moving.end().map_err(failed)?;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use zip::{read::Config, unstable::read::ZipIterable};
 
-use super::entry::Entry;
+use super::zip_entry::Entry;
 use crate::{
     error::{Error, Result},
     formats::bounded_lists,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    format::{self, seconds},
+    format::{self, time_from_seconds},
     ids,
     people::{People, cut_to_one_line},
 };
@@ -62,7 +62,7 @@ impl ImportedChannel {
         organisation: OrganisationId,
         people: &mut People,
     ) -> Result<ImportedChannel> {
-        let created_at = seconds(from.created);
+        let created_at = time_from_seconds(from.created);
         let members: Vec<u32> = people.members_among(&from.members).collect::<BTreeSet<_>>().into_iter().collect();
         let name = cut_to_one_line(&from.name, Name::RULE.max);
         let name = match kind {
@@ -77,13 +77,13 @@ impl ImportedChannel {
         let names = 2 * (from.name.len() + from.id.len()) + name.len();
         let pins = from.pins.iter().map(|pin| PIN + pin.id.len()).sum::<usize>();
         people.held.reserve(ROOM + names + pins + members.len() * size_of::<u32>())?;
-        let pins = from.pins.iter().map(|pin| (pin.id.clone(), seconds(pin.created))).collect();
+        let pins = from.pins.iter().map(|pin| (pin.id.clone(), time_from_seconds(pin.created))).collect();
         let id = ChannelId(ids::of(organisation, "channel", &from.id, created_at));
         Ok(ImportedChannel { id, name, kind, pins, members, created_at, last: None })
     }
 
     /// The record. A channel belongs to who made it, or to the organisation's owner.
-    pub fn record(&self, from: &format::SlackChannel, people: &People, owner: UserId) -> Channel {
+    pub fn to_record(&self, from: &format::SlackChannel, people: &People, owner: UserId) -> Channel {
         let creator = from.creator.as_deref().and_then(|user| people.get(user));
         let participants = match self.kind {
             // Everybody of a direct message that can be opened again.

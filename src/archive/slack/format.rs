@@ -142,7 +142,7 @@ pub fn time(ts: &str) -> Option<Time> {
 }
 
 /// The time of whole seconds; the first that there is for one that is none.
-pub fn seconds(seconds: i64) -> Time {
+pub fn time_from_seconds(seconds: i64) -> Time {
     Time::from_unix_seconds(seconds.clamp(0, 99_999_999_999))
 }
 

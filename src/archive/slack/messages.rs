@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{
     channels::ImportedChannel,
-    format::{File, Message, seconds, time},
+    format::{File, Message, time, time_from_seconds},
     people::{People, cut_to_one_line},
 };
 use crate::{
@@ -18,13 +18,13 @@ use crate::{
         },
         text::{self, Ruled},
         transfer::records::{self, Reaction, Record},
-        webhooks::feeds::Username,
+        webhooks::incoming_posts::Username,
     },
     error::Result,
     formats::slack::{
         attachments::Attachment,
         blocks,
-        markup::{self, Mentioned, Names},
+        plain_text::{self, Mentioned, Names},
         said_once,
     },
     id::{MessageId, OrganisationId, UserId},
@@ -110,7 +110,7 @@ impl Translator<'_, '_> {
     /// The post that a message replies to, if its time is one. The import knows whether the post is there.
     fn thread(&self, channel: &ImportedChannel, from: &Message) -> Option<MessageId> {
         let ts = from.thread_ts.as_deref().filter(|ts| *ts != from.ts)?;
-        Some(channel.message_id(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
+        Some(channel.message_id(self.organisation, ts, time(ts).unwrap_or_else(|| time_from_seconds(0))))
     }
 
     /// A person, or a program whose name is a label.
@@ -163,7 +163,7 @@ impl Translator<'_, '_> {
 
     /// The text with what is attached to it, a line for each.
     fn content(&mut self, channel: &ImportedChannel, from: &Message) -> (String, Vec<Mention>) {
-        let text = markup::convert(from.text.as_deref().unwrap_or_default(), self);
+        let text = plain_text::convert(from.text.as_deref().unwrap_or_default(), self);
         let blocks = self.blocks(from.blocks.as_deref());
         let (text, mentioned) = said_once(text, blocks);
         let mut lines = vec![text];
@@ -192,7 +192,7 @@ impl Translator<'_, '_> {
             self.leave_out("blocks that are not in a form that Slack documents");
             return Default::default();
         };
-        markup::convert(&markup, self)
+        plain_text::convert(&markup, self)
     }
 
     fn attachment(&mut self, from: &Attachment) -> Vec<String> {
@@ -244,7 +244,7 @@ fn named(file: &File) -> String {
 /// The emoji of a reaction's name; the name between colons for one that only the workspace has.
 fn emoji(name: &str) -> String {
     let short: String = text::printable(name).chars().filter(|c| !c.is_whitespace()).take(62).collect();
-    markup::emoji(name).unwrap_or_else(|| format!(":{short}:"))
+    plain_text::emoji(name).unwrap_or_else(|| format!(":{short}:"))
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Imports an export of Slack: translates it into the records of an exported organisation, which the one import writes.
 //!
 //! The lists of people and channels are read value by value, and so are the messages, day by day. What an import holds is bounded:
-//! the entries of the zip ([`archive`]), people and channels ([`memory_budget`]), and the messages of a day that are put in order.
+//! the entries of the zip ([`archive`]), people and channels ([`import_memory_budget`]), and the messages of a day that are put in order.
 
 mod archive;
 mod channels;
-mod entry;
 mod format;
 mod ids;
-mod memory_budget;
+mod import_memory_budget;
 mod messages;
 mod people;
+mod zip_entry;
 
 use std::{borrow::Cow, collections::HashMap, fs::File, path::Path};
 
@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use self::{
     archive::{Archive, Day, Other},
     channels::{ChannelKind, ImportedChannel, LISTS},
-    format::{Stamp, seconds, time},
+    format::{Stamp, time, time_from_seconds},
     messages::Translator,
     people::People,
 };
@@ -31,7 +31,7 @@ use crate::{
     db::{self, Tx},
     domain::{
         accounts,
-        organisations::administration,
+        organisations::by_operator,
         transfer::{
             import::{Import, Report},
             records::{Member, Organisation, Person, Record},
@@ -98,7 +98,7 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
 /// Refuses an owner with neither an account here nor an address in the export: whoever has that mailbox would own the
 /// organisation. For a file that was imported before, refuses another name or owner than its organisation has.
 fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, is_known: bool) -> Result<()> {
-    let known = match administration::show(tx, id) {
+    let known = match by_operator::show(tx, id) {
         Ok(known) => known.listed,
         Err(Error::NotFound(_)) => {
             let Some(owner) = owner else { return Ok(()) };
@@ -162,7 +162,7 @@ impl ChannelSummary {
                 Ok(())
             })?;
         }
-        Ok(ChannelSummary { people, owner, began: seconds(began.unwrap_or_default()) })
+        Ok(ChannelSummary { people, owner, began: time_from_seconds(began.unwrap_or_default()) })
     }
 }
 
@@ -243,7 +243,7 @@ impl Export<'_> {
         if kind != ChannelKind::Public && !imported.has_members() {
             self.leave_out("members of private channels: none of them has an address, so nobody sees the channel");
         }
-        self.push(Record::Channel(imported.record(channel, &self.people, owner)))?;
+        self.push(Record::Channel(imported.to_record(channel, &self.people, owner)))?;
         for folder in [&channel.name, &channel.id].into_iter().filter(|folder| !folder.is_empty()) {
             self.folders.entry(folder.clone()).or_insert(self.channels.len() as u32);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{format::User, ids, memory_budget::MemoryBudget};
+use super::{format::User, ids, import_memory_budget::MemoryBudget};
 use crate::{
     domain::{
         accounts::{self, ERASED, PersonName, Username},

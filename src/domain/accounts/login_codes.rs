@@ -26,7 +26,7 @@ pub const TRIES_OF_ACCOUNT: u32 = 20;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 text::rules! {
-    pub MailedCode: Rule::code();
+    pub MailedCode: Rule::six_digit_code();
 }
 
 /// Makes a request, and returns its secret. Only the secret's hash is stored.

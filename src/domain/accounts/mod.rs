@@ -5,13 +5,12 @@
 //! log, mail_queue, page, scopes and text.
 
 pub mod address_respelling;
-pub mod administration;
-pub mod blank_mails;
+pub mod by_operator;
 pub mod identities;
 pub mod known_devices;
 pub mod login_codes;
-pub mod mailbox;
 pub mod mailbox_proof;
+pub mod mailed_links;
 pub mod one_time_tokens;
 pub mod passwords;
 pub mod profiles;
@@ -19,6 +18,7 @@ pub mod registration;
 pub mod searchable_names;
 pub mod sessions;
 pub mod tokens;
+pub mod unwritten_mails;
 
 use std::borrow::Cow;
 

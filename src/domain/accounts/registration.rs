@@ -3,7 +3,7 @@
 use crate::{
     config::Registration,
     db::{Tx, View},
-    domain::accounts::{self, New, mailbox, one_time_tokens::Purpose},
+    domain::accounts::{self, New, mailed_links, one_time_tokens::Purpose},
     error::{Code, Error, Result},
     id::UserId,
 };
@@ -25,7 +25,7 @@ pub fn register_by_link(tx: &mut Tx, new: &New, password_hash: &str) -> Result<U
 
 fn make(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let user = accounts::create(tx, new, password_hash)?;
-    mailbox::mail_link(tx, &new.email, Purpose::EmailVerification)?;
+    mailed_links::mail_link(tx, &new.email, Purpose::EmailVerification)?;
     Ok(user)
 }
 

@@ -97,12 +97,12 @@ pub struct Token {
 /// most tokens of a user.
 pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
     if user != caller.user {
-        access::manages_bot(tx, caller, user)?.ok_or(Error::NotFound(Code::UserNotFound))?.require_owner()?;
+        access::find_managed_bot(tx, caller, user)?.ok_or(Error::NotFound(Code::UserNotFound))?.require_owner()?;
     }
     let now = tx.now();
     let scopes = new.check(now).map_err(Error::Invalid)?;
     for channel in new.channels.iter().flatten() {
-        access::require_in_channel(tx, Caller { user, ..caller }, *channel, UNKNOWN_CHANNEL)?;
+        access::require_channel_member(tx, Caller { user, ..caller }, *channel, UNKNOWN_CHANNEL)?;
     }
     let account = accounts::get(tx, user)?;
     sessions::require_enabled_account(&account)?;
@@ -177,7 +177,7 @@ pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Ve
 /// Checks that the user's tokens are for the caller to see and to end: the user's own, those of a bot that the caller manages, and all
 /// for superadmins. 404 if not.
 fn require_seen(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
-    if access::manages_bot(conn, caller, user)?.is_some() { Ok(()) } else { sessions::require_own(conn, caller, user) }
+    if access::find_managed_bot(conn, caller, user)?.is_some() { Ok(()) } else { sessions::require_own(conn, caller, user) }
 }
 
 /// Ends a live token, with its sockets. For its user, for those who manage the bot, and for superadmins; 404 for other callers.

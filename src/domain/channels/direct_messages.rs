@@ -30,7 +30,7 @@ const OPENED_MAX: i64 = 500;
 /// it is new. Needs `post:messages`. Pushes `channel_update` for a new one. 404 for outsiders; 422 unless `others` names 1
 /// to 8 users besides the caller, all of them members, and for a new one when the caller has opened 500 already.
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
-    access::may(tx, caller, Rights::POST_MESSAGES, organisation, access::UNKNOWN_ORGANISATION)?;
+    access::require_right(tx, caller, Rights::POST_MESSAGES, organisation, access::UNKNOWN_ORGANISATION)?;
     let named = others.len();
     let others = members::others(caller, "user_ids", others)?;
     if others.is_empty() || named > OTHERS_MAX {
@@ -39,7 +39,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     }
     let mut accounts = Vec::new();
     for user in others.into_iter().chain([caller.user]) {
-        accounts.push(members::organisation_account(tx, organisation, user)?);
+        accounts.push(members::require_organisation_member(tx, organisation, user)?);
     }
     let key = key(&accounts.iter().map(|account| account.id).collect::<Vec<_>>());
     let is_new = insert(tx, organisation, caller.user, &key)?;
@@ -55,7 +55,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
         .query_row((organisation, &key[..]), |row| row.get(0))?;
     for account in &accounts {
         // A member who left the organisation and came back is added again.
-        if members::name(tx, id, account.id)?.is_none() {
+        if members::name_in_channel(tx, id, account.id)?.is_none() {
             members::insert(tx, id, account, None)?;
         }
     }

@@ -90,7 +90,7 @@ pub(in crate::domain) fn step(conn: &Connection, over: Over, from: i64, to: i64)
 ///
 /// It returns `None` if the mark has not reached its goal: call again to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, goal: Goal) -> Result<Option<Counts>> {
-    access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let before = reading::counts(tx, channel, caller.user)?;
     let has_arrived = match goal {
         Goal::End => mark_channel_read(tx, caller.user, channel).map(|()| true)?,

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The user's name in the channel, or `None` if they are not in it.
-pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<String>> {
+pub fn name_in_channel(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached("select username from channel_members where channel_id = ?1 and user_id = ?2")?
         .query_row((channel, user), |row| row.get(0))
@@ -75,7 +75,7 @@ pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i
 /// Whether the user is in the channel. 404 for a caller who can't see the channel.
 pub fn contains_user(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
     access::require_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
-    Ok(name(conn, channel, user)?.is_some())
+    Ok(name_in_channel(conn, channel, user)?.is_some())
 }
 
 /// A page of the channel's members, in the order in which they joined. 404 for a caller who can't see the channel.
@@ -227,7 +227,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     require_members(tx, access.organisation, &named)?;
     let mut new = BTreeSet::new();
     for user in &named {
-        if name(tx, id, *user)?.is_none() {
+        if name_in_channel(tx, id, *user)?.is_none() {
             new.insert(*user);
         }
     }
@@ -239,7 +239,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
 }
 
 /// The account of a member of the organisation. 422 with the user's id if they are not a member.
-pub fn organisation_account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
+pub fn require_organisation_member(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
     if access::membership(conn, organisation, user)?.is_none() {
         return Err(no_member(user));
     }
@@ -253,8 +253,8 @@ fn no_member(user: UserId) -> Error {
 /// Removes a user from a channel. Needs ownership of the channel or `manage:channels`. Pushes `channel_update`. 404 for a
 /// channel that the caller can't see, and for a user who is not in it; 403 without the right, and for a direct message.
 pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Result<()> {
-    let access = access::manages_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
-    name(tx, id, user)?.ok_or(Error::NotFound(Code::MemberNotFound))?;
+    let access = access::require_channel_manager(tx, caller, id, access::UNKNOWN_CHANNEL)?;
+    name_in_channel(tx, id, user)?.ok_or(Error::NotFound(Code::MemberNotFound))?;
     take_out(tx, access.organisation, id, user)?;
     Ok(())
 }
@@ -262,7 +262,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Resul
 /// Sets the caller's name in a channel that they are in. Pushes `channel_update`, unless the name is the same as before. 403
 /// if they are not in the channel; 422 for a name that is invalid or taken there.
 pub fn set_own_name(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
-    let access = access::require_in_channel(tx, caller, id, access::HIDDEN_CHANNEL)?;
+    let access = access::require_channel_member(tx, caller, id, access::HIDDEN_CHANNEL)?;
     let username = accounts::check_username(username).map_err(Error::Invalid)?;
     if access.username.as_deref() == Some(&username) {
         return Ok(());
@@ -349,7 +349,7 @@ pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTr
     if inserted < users.len() {
         // Usernames of accounts are unique: only a name that a member chose in this channel can collide.
         for user in users {
-            if name(tx, channel, *user)?.is_none() {
+            if name_in_channel(tx, channel, *user)?.is_none() {
                 insert(tx, channel, &accounts::get(tx, *user)?, None)?;
             }
         }

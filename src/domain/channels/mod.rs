@@ -4,7 +4,7 @@
 //! counts, stars, mutes and the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges
 //! deleted channels.
 
-pub mod administration;
+pub mod by_operator;
 pub mod direct_messages;
 pub mod lists;
 pub mod marks;
@@ -52,7 +52,7 @@ pub struct New {
 /// `create:channels`; 403 for outsiders. Pushes `channel_update`. 422 when the channel exceeds a quota, its name is invalid
 /// or taken, or a named user is not a member of the organisation.
 pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
-    access::may(tx, caller, Rights::CREATE_CHANNELS, new.organisation, access::OUTSIDER)?;
+    access::require_right(tx, caller, Rights::CREATE_CHANNELS, new.organisation, access::OUTSIDER)?;
     require_quota(tx, new.organisation, caller.user)?;
     let others = members::others(caller, "userIds", new.users)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
@@ -218,6 +218,6 @@ pub fn archive_in_organisation(
     archived: bool,
 ) -> Result<Described> {
     access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
-    access::require_channel_of(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;
+    access::require_organisation_channel(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;
     archive(tx, caller, id, archived)
 }

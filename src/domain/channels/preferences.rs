@@ -51,7 +51,7 @@ pub fn mute(tx: &mut Tx, caller: Caller, channel: ChannelId, is_muted: bool) -> 
 
 /// Sets a column of the caller's membership. Returns the channel's organisation if that changed something.
 fn set(tx: &Tx, caller: Caller, channel: ChannelId, column: &str, value: bool) -> Result<Option<OrganisationId>> {
-    let access = access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let access = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!("update channel_members set {column} = ?3 where channel_id = ?1 and user_id = ?2 and {column} <> ?3");
     let changed = tx.prepare_cached(&sql)?.execute((channel, caller.user, value))?;
     Ok((changed > 0).then_some(access.organisation))

@@ -176,13 +176,13 @@ impl CountsTemplate {
 }
 
 /// The unread counts of the channel's members, without deactivated ones.
-pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
+pub fn counts_of_members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
     let mut select = conn.prepare_cached(&members_where(""))?;
     Ok(select.query_map([channel], member)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// [`members`], of these users only.
-pub fn counts_among(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<(UserId, Counts)>> {
+/// [`counts_of_members`], of these users only.
+pub fn counts_of_users(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<(UserId, Counts)>> {
     let mut select = conn.prepare_cached(&members_where("and cm.user_id = ?2"))?;
     let mut found = Vec::new();
     for user in users {

@@ -20,7 +20,7 @@ use crate::{
             editing, posting, record,
         },
         text::{self, Rule},
-        webhooks::feeds::{self, Feed},
+        webhooks::incoming_posts::{self, Feed},
     },
     error::{Code, Error, Result},
     event::Kind,
@@ -66,14 +66,14 @@ impl Answer {
     ) -> Result<Answer> {
         let text = AnswerText::check(text, "text").map_err(Error::Invalid)?.to_owned();
         let audience = response_type.map(|audience| Audience::check(audience, "response_type")).transpose();
-        let author = feeds::Username::check(username, "username").map_err(Error::Invalid)?.to_owned();
-        let shown = Shown::of(audience.map_err(Error::Invalid)?, is_in_place);
+        let author = incoming_posts::Username::check(username, "username").map_err(Error::Invalid)?.to_owned();
+        let shown = Shown::from_response_type(audience.map_err(Error::Invalid)?, is_in_place);
         Ok(Answer { feed: Feed { actions, ..Post { text, author, ..Post::default() }.into() }, shown })
     }
 }
 
 impl Shown {
-    pub fn of(response_type: Option<&str>, is_in_place: bool) -> Shown {
+    pub fn from_response_type(response_type: Option<&str>, is_in_place: bool) -> Shown {
         match response_type {
             _ if is_in_place => Shown::InPlace,
             Some("in_channel") => Shown::ToAll,
@@ -178,7 +178,7 @@ impl UnderWay {
     /// still be allowed to post there. What a member has fed with their bearer stays in their words.
     fn show(&self, tx: &mut Tx, answer: &Answer) -> Result<Reply> {
         let feed = &answer.feed;
-        let access = access::may_post(tx, Caller::acting_as(self.user), self.channel, UNKNOWN_CHANNEL)?;
+        let access = access::require_poster(tx, Caller::operator_as(self.user), self.channel, UNKNOWN_CHANNEL)?;
         let replaced = self.message.filter(|_| answer.shown == Shown::InPlace);
         if replaced.is_none() && answer.shown != Shown::ToAll {
             return Ok(Reply { text: feed.message.clone(), message: None });
@@ -198,11 +198,11 @@ impl UnderWay {
             (None, Program::Bot(bot)) => {
                 let (content, actions) = (feed.message.clone(), feed.actions.clone());
                 let new = posting::New { content, thread: self.thread, id: None, actions };
-                posting::create(tx, Caller::acting_as(bot), self.channel, new)?.id
+                posting::create(tx, Caller::operator_as(bot), self.channel, new)?.id
             }
             (None, program) => {
                 let root = calling::root(tx, self.channel, self.thread)?;
-                feeds::post_answer(tx, (self.channel, self.organisation), root, (program, &self.name), feed)?
+                incoming_posts::post_answer(tx, (self.channel, self.organisation), root, (program, &self.name), feed)?
             }
         };
         Ok(Reply { text: String::new(), message: Some(message) })

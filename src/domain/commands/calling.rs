@@ -135,7 +135,7 @@ pub struct CommandCall<'a> {
 /// command or thread that is not there, 403 without the right, in an archived channel, and if whoever answers for the command may not do
 /// so any more.
 pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, call: &Call) -> Result<Prepared> {
-    let access = access::may_post(tx, caller, channel, UNKNOWN_CHANNEL)?;
+    let access = access::require_poster(tx, caller, channel, UNKNOWN_CHANNEL)?;
     access.require_live()?;
     let text = Text::check(&call.text, "text").map_err(Error::Invalid)?;
     let name = Called::check(&call.command, "command").map_err(Error::Invalid)?.trim_start_matches('/').to_lowercase();
@@ -204,7 +204,7 @@ pub(super) fn root(conn: &Connection, channel: ChannelId, thread: Option<Message
 }
 
 /// Has a click that has failed called again if it is repeated, and forgets a call that has not even been sent.
-pub fn failed(tx: &mut Tx, call: &Prepared, is_called: bool) -> Result<()> {
+pub fn settle_failed(tx: &mut Tx, call: &Prepared, is_called: bool) -> Result<()> {
     let sql = match is_called {
         true => "update calls set click_id = null where token_hash = ?1",
         false => "delete from calls where token_hash = ?1",

@@ -60,7 +60,7 @@ pub struct ActionClick<'a> {
 /// answered the same click.
 pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) -> Result<Clicking> {
     let Click { message, action, id } = click;
-    let access = access::may_post(tx, caller, channel, UNKNOWN_CHANNEL)?;
+    let access = access::require_poster(tx, caller, channel, UNKNOWN_CHANNEL)?;
     access.require_live()?;
     if let Some(reply) = repeated(tx, caller, channel, click)? {
         return Ok(Clicking::Answered(reply));

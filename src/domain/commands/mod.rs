@@ -15,7 +15,7 @@ use crate::{
     domain::{
         access::{self, Caller, OUTSIDER},
         page::Page,
-        program_addresses,
+        program_urls,
         rights::Rights,
         text::{self, Rule},
     },
@@ -80,7 +80,7 @@ pub struct New {
 /// Makes a command, and returns it with the secret that signs its calls, which is never returned again. Needs `manage:webhooks`. 403 for
 /// outsiders, 422 for a bad field, a name that is taken or a client's own, and beyond the most commands of an organisation.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New) -> Result<(Command, String)> {
-    access::may(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
+    access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let name = check_name(&new.name)?;
     let description = Description::check(&new.description, "description").map_err(Error::Invalid)?;
     let hint = Hint::check(&new.hint, "hint").map_err(Error::Invalid)?;
@@ -148,7 +148,7 @@ pub fn update(
     id: CommandId,
     change: &Change,
 ) -> Result<(Command, Option<String>)> {
-    access::may(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
+    access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     get(tx, organisation, id)?;
     let name = change.name.as_deref().map(check_name).transpose()?;
     let line = |text: &Option<String>, check: fn(&str) -> Result<&str, _>| {
@@ -174,7 +174,7 @@ pub fn update(
 /// Deletes a command. Calls under way can't be answered any more. Needs `manage:webhooks`. 403 for outsiders, 404 for a command that is
 /// not the organisation's.
 pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: CommandId) -> Result<()> {
-    access::may(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
+    access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let sql = "delete from commands where id = ?1 and organisation_id = ?2";
     if tx.prepare_cached(sql)?.execute((id, organisation))? == 0 { Err(UNKNOWN) } else { Ok(()) }
 }
@@ -196,7 +196,7 @@ fn taken(name: &str) -> Error {
 
 /// Checks the address of a command's program as that of a webhook, and returns it with its host and port.
 fn check_url<'a>(tx: &Tx, url: &'a str) -> Result<(&'a str, String)> {
-    program_addresses::check(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
+    program_urls::check(tx.site(), Address::check(url, "url").map_err(Error::Invalid)?, "url")
 }
 
 fn check_form(form: Option<&str>) -> Result<Option<Form>> {

@@ -2,7 +2,7 @@
 //! for every revocation of rights ([`revocations`]). Most events have an [`envelope`]. Its consumers keep their cursors in
 //! [`cursors`].
 //!
-//! Uses write_budget only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
+//! Uses slice_budget only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
 
 pub mod cursors;
 pub mod envelope;

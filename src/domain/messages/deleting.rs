@@ -7,14 +7,14 @@ use crate::{
         deferred_work::{self, Cursor, DeferredWork},
         log::envelope::envelope,
         messages::{
-            counters, events, indexing, mention_counts,
+            channel_counters, events, indexing, mention_counts,
             mentions::{self, Place},
             participants,
             payloads::counted,
             record::{self, Message, UNKNOWN_THREAD},
             thread_members,
         },
-        write_budget,
+        slice_budget,
     },
     error::{Error, Result},
     event::Kind,
@@ -30,13 +30,13 @@ const SLICE_ROWS: usize = 200;
 /// removed. A post with replies stays listed, without its text. 404 for a hidden channel and an unknown message, 403 for
 /// other callers.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
-    let access = access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let access = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let message = record::find_live(tx, channel, id)?;
     if message.user != Some(caller.user) {
         access.require_manager()?;
     }
     erase(tx, message.n)?;
-    let rest = erase_slice(tx, message.n, &[])?;
+    let rest = erase_message_slice(tx, message.n, &[])?;
     deferred_work::defer(tx, DeferredWork::Message { n: message.n }, rest)?;
     let is_counted_unread = uncount(tx, &message)?;
     announce(tx, id, is_counted_unread)
@@ -44,7 +44,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
 
 /// Deletes a top-level post, as [`delete`] does. 404 when the channel has no such post.
 pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<()> {
-    access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?;
     delete(tx, caller, channel, thread)
 }
@@ -62,7 +62,7 @@ fn erase(tx: &Tx, n: i64) -> Result<()> {
 /// Erases the text in one slice of the message's rows of the event log, and deletes one slice of its reactions. Returns
 /// where the next slice begins; none after the last. Meanwhile nobody sees them: the log is read through [`log::COLUMNS`],
 /// and reactions are read only for messages that are not deleted.
-pub fn erase_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
+pub fn erase_message_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
     let reactions = tx
         .prepare_cached(
             "delete from reactions where n = ?1 and (emoji, user_id) in (select emoji, user_id from reactions where n = ?1 limit ?2)",
@@ -70,7 +70,7 @@ pub fn erase_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
     let log = "select seq, octet_length(body) from events where message_n = ?1 and type <> '' and seq > ?2 order by seq limit ?3";
-    for seq in write_budget::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
+    for seq in slice_budget::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
         tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
         last = seq;
     }
@@ -123,7 +123,7 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 fn announce(tx: &mut Tx, id: MessageId, is_counted_unread: bool) -> Result<()> {
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
     participants::attach(tx, [&mut message])?;
-    let counts = counters::find(tx, message.thread)?;
+    let counts = channel_counters::find(tx, message.thread)?;
     let body = envelope(Kind::Deleted, message.is_reply, &message).with(counted(&message, counts, message.is_reply));
     events::emit_deleted(tx, &message, is_counted_unread, &body)
 }

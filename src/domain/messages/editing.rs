@@ -33,7 +33,7 @@ pub struct Edit {
 /// Notifies the users whom only the new text mentions; its mentions count as unread like those of the first text. 403 for
 /// other callers, and for a hidden or archived channel; 404 for an unknown message; 422 for an invalid text.
 pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Result<Message> {
-    let access = access::require_in_channel(tx, caller, channel, access::HIDDEN_CHANNEL)?;
+    let access = access::require_channel_member(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     access.require_live()?;
     let id = match edit.message {
         Some(id) => id,

@@ -15,7 +15,7 @@ use crate::{
             events,
         },
         messages::{
-            counters,
+            channel_counters,
             mention_counts::Recount,
             mentions::{self, Mention},
             payloads::{MessageIds, counted, ids},
@@ -33,7 +33,7 @@ pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, is_new_participa
     if message.is_reply {
         let new = counted_publication(message, Kind::Message, Stream::Thread(message.thread), message);
         let counts =
-            events::emit_updating_stream(tx, new, |tx, seqs| counters::add_reply(tx, message, is_new_participant, seqs))?;
+            events::emit_with_stream_row(tx, new, |tx, seqs| channel_counters::add_reply(tx, message, is_new_participant, seqs))?;
         let body = envelope(Kind::ReplyCount, true, message).with(counted(message, counts, false));
         emit_and_count(tx, message, Kind::ReplyCount, &body)?;
     } else {
@@ -45,7 +45,7 @@ pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, is_new_participa
 /// Publishes a new message to its channel and to each of its members, and counts it in its channel's row.
 fn emit_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
     let new = counted_publication(message, kind, Stream::Channel(message.channel), body);
-    events::emit_updating_stream(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
+    events::emit_with_stream_row(tx, new, |tx, seqs| channel_counters::add_message(tx, message, seqs))
 }
 
 /// Announces the new text of a message. `before` has the mentions of the former text.
@@ -59,10 +59,10 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
         emit_to_readers(tx, message, Kind::Updated, &body)?;
     }
     // Whoever has left the channel keeps their place in the thread, but is told nothing of it.
-    for (user, counts) in reading::counts_among(tx, message.channel, &recount.of_channel)? {
+    for (user, counts) in reading::counts_of_users(tx, message.channel, &recount.of_channel)? {
         reading::announce(tx, user, message.channel, counts)?;
     }
-    for (user, _) in reading::counts_among(tx, message.channel, &recount.of_thread)? {
+    for (user, _) in reading::counts_of_users(tx, message.channel, &recount.of_thread)? {
         thread_unreads::announce(tx, user, message.thread)?;
     }
     mentioned(tx, message, before)
@@ -72,12 +72,12 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
 fn mentioned(tx: &mut Tx, message: &Message, before: &[Mention]) -> Result<()> {
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
     let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
-    if new.peek().is_none() || mentions::mention_everybody(before) {
+    if new.peek().is_none() || mentions::include_everybody(before) {
         return Ok(());
     }
     // Serialised only once, because every mentioned user gets an event with the whole message.
     let body = to_raw_value(&about(Kind::Mention, message, message)).map_err(Error::internal)?;
-    if mentions::mention_everybody(&message.mentions) {
+    if mentions::include_everybody(&message.mentions) {
         return emit_to_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
     for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {

@@ -29,7 +29,7 @@ const SEPARATOR: char = '\n';
 
 /// Does one step: merges a part of what earlier steps wrote, or indexes edited texts, or indexes new messages up to the one
 /// whose `n` is `up_to`. Returns 0 when nothing is left to do.
-pub fn index(tx: &mut Tx, up_to: i64) -> Result<usize> {
+pub fn run_step(tx: &mut Tx, up_to: i64) -> Result<usize> {
     if merge(tx)? {
         return Ok(1);
     }
@@ -139,13 +139,13 @@ pub(in crate::domain) fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Approximate number of messages whose current text is not indexed yet; too high where `n` has gaps.
 pub fn behind(conn: &Connection) -> Result<i64> {
-    let last = newest_message_number(conn)?;
+    let last = highest_stored_number(conn)?;
     let edited: i64 = conn.prepare_cached("select count(*) from unindexed_edits")?.query_row([], |row| row.get(0))?;
     Ok((last - cursor(conn)?).max(0) + edited)
 }
 
 /// The `n` of the newest message; 0 without any.
-pub fn newest_message_number(conn: &Connection) -> Result<i64> {
+pub fn highest_stored_number(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?)
 }
 

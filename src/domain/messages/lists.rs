@@ -76,7 +76,7 @@ pub struct List {
 impl List {
     /// The channel's posts. For members of the channel. 404 for a hidden channel, 403 for a channel that the caller is not in.
     pub fn posts(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<List> {
-        access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+        access::require_channel_member(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
         Ok(List { reader: caller.user, channel, root: None })
     }
 
@@ -159,7 +159,7 @@ impl List {
 
 /// The last seq of the channel's stream, which every change to its messages moves. For the callers of [`List::posts`].
 pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
-    access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel_member(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(conn.prepare_cached("select last_seq from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
 }
 

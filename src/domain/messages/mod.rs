@@ -1,16 +1,17 @@
 //! Messages: top-level posts, each of which starts a thread, and replies.
 //!
 //! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the search with its
-//! index. Uses access, accounts, write_budget, channels, deferred_work, log, page and text.
+//! index. Uses access, accounts, slice_budget, channels, deferred_work, log, page and text.
 
 pub mod action_buttons;
-mod counters;
+mod channel_counters;
 pub mod deleting;
 pub mod details;
 pub mod editing;
 pub mod events;
 pub mod indexing;
 pub(in crate::domain) mod inserting;
+pub mod linked_message;
 pub mod lists;
 pub(in crate::domain) mod mention_counts;
 pub mod mentions;
@@ -22,7 +23,6 @@ pub mod posting;
 pub mod reactions;
 pub mod record;
 pub mod search;
-pub mod single;
 pub(in crate::domain) mod thread_members;
 pub mod thread_unreads;
 pub mod threads;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     domain::messages::{
-        counters::Counts,
+        channel_counters::Counts,
         record::{Message, Participant, Pin, Reaction},
     },
     id::{ChannelId, MessageId, OrganisationId, UserId},

@@ -69,7 +69,7 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
 
 /// Lists a channel's pinned posts and replies, the latest pinned first. For members of the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Message>> {
-    access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel_member(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!(
         "{} where m.channel_id = ?1 and m.pinned_at is not null order by m.pinned_at desc, m.n desc limit ?2 offset ?3",
         record::SELECT

@@ -39,7 +39,7 @@ pub struct New {
 /// archived channel, 404 for an unknown thread, 422 for an invalid text, for actions of a person or of a
 /// bot without an address, and for an `id` that is taken.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
-    let access = access::may_post(tx, caller, channel, access::HIDDEN_CHANNEL)?;
+    let access = access::require_poster(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     let poster = Poster::find(tx, caller.user, new.id)?;
     // This check comes first: a repeat gets the same answer, even if the channel was archived or the thread deleted
     // meanwhile.

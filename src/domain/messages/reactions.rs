@@ -93,7 +93,7 @@ pub(in crate::domain) fn reach(
     channel: ChannelId,
     id: MessageId,
 ) -> Result<(ChannelAccess, Message)> {
-    let access = access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let access = access::require_channel_member(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let message = record::find_live(conn, channel, id)?;
     access.require_poster()?;
     access.require_live()?;

@@ -211,7 +211,7 @@ pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Re
 }
 
 /// Whether the message is a thread that is not deleted, or still has replies.
-pub fn is_thread(message: &Message) -> bool {
+pub fn is_shown_thread(message: &Message) -> bool {
     !message.is_reply && (message.deleted_at.is_none() || message.reply_count > 0)
 }
 

@@ -83,7 +83,7 @@ pub fn find(
 ) -> Result<Vec<Message>> {
     access::require_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     if let Some(channel) = channel {
-        access::require_channel_of(conn, caller, organisation, channel, access::UNKNOWN_CHANNEL)?.require_member()?;
+        access::require_organisation_channel(conn, caller, organisation, channel, access::UNKNOWN_CHANNEL)?.require_member()?;
     }
     // Cross joins keep the tables in this order: the index gives the newest first, and a full page ends the search.
     let mut select = conn.prepare_cached(

@@ -56,7 +56,7 @@ pub(in crate::domain) const UNREAD: &str = "r.reply_count - t.read_reply_count, 
     (select b.id from messages b where b.root = t.root and b.n <= t.read_n and b.deleted_at is null order by b.n desc limit 1)";
 
 /// The `n` of a thread's post.
-pub fn root_of(conn: &Connection, thread: MessageId) -> Result<i64> {
+pub fn root_number(conn: &Connection, thread: MessageId) -> Result<i64> {
     Ok(conn.prepare_cached("select n from messages where id = ?1")?.query_row([thread], |row| row.get(0))?)
 }
 
@@ -80,7 +80,7 @@ pub fn find_changed(
 }
 
 /// A user's unread part of a thread; none if they take no part in it.
-pub fn find(conn: &Connection, root: i64, user: UserId) -> Result<Option<Unread>> {
+pub fn find_in_thread(conn: &Connection, root: i64, user: UserId) -> Result<Option<Unread>> {
     let sql = format!(
         "select {UNREAD} from thread_members t cross join messages r on r.n = t.root where t.root = ?1 and t.user_id = ?2"
     );
@@ -89,7 +89,7 @@ pub fn find(conn: &Connection, root: i64, user: UserId) -> Result<Option<Unread>
 }
 
 /// A user's unread part of each of the threads with these `n` that they take part in.
-pub fn find_all(conn: &Connection, user: UserId, roots: &[i64]) -> Result<HashMap<i64, Unread>> {
+pub fn find_by_roots(conn: &Connection, user: UserId, roots: &[i64]) -> Result<HashMap<i64, Unread>> {
     let sql = format!(
         "select t.root, {UNREAD} from json_each(?1) listed
            cross join thread_members t on t.root = listed.value and t.user_id = ?2
@@ -126,19 +126,19 @@ pub fn members(conn: &Connection, root: i64) -> Result<Vec<(UserId, Unread)>> {
 ///
 /// It returns `None` if the mark has not reached its goal: call again to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Result<Option<Unread>> {
-    let root = record::find(tx, thread)?.filter(record::is_thread).ok_or(UNKNOWN_THREAD)?;
-    access::require_in_channel(tx, caller, root.channel, UNKNOWN_THREAD)?;
+    let root = record::find(tx, thread)?.filter(record::is_shown_thread).ok_or(UNKNOWN_THREAD)?;
+    access::require_channel_member(tx, caller, root.channel, UNKNOWN_THREAD)?;
     let of = match goal {
         Goal::End => None,
         Goal::Read(id) | Goal::Unread(id) => Some(place(tx, root.n, id)?.ok_or(UNKNOWN)?),
     };
     let is_new = matches!(goal, Goal::Unread(_)) && thread_members::join_at_end(tx, root.n, root.channel, caller.user)?;
-    let Some(before) = find(tx, root.n, caller.user)? else { return Ok(Some(Unread::default())) };
+    let Some(before) = find_in_thread(tx, root.n, caller.user)? else { return Ok(Some(Unread::default())) };
     let has_arrived = match of {
         None => mark_all(tx, root.n, caller.user).map(|()| true)?,
         Some(of) => step_to(tx, root.n, caller.user, |from| goal.n(from, of))?,
     };
-    let after = find(tx, root.n, caller.user)?.unwrap_or_default();
+    let after = find_in_thread(tx, root.n, caller.user)?.unwrap_or_default();
     // A new member may have nothing unread: what followed may be deleted.
     if is_new || after != before {
         announce(tx, caller.user, thread)?;
@@ -206,8 +206,8 @@ pub(super) fn count_mentions(tx: &Tx, root: i64, user: UserId) -> Result<()> {
 
 /// Pushes what a member has not read of a thread to their own devices.
 pub(super) fn announce(tx: &mut Tx, user: UserId, thread: MessageId) -> Result<()> {
-    let root = root_of(tx, thread)?;
-    let Some(unread) = find(tx, root, user)? else { return Ok(()) };
+    let root = root_number(tx, thread)?;
+    let Some(unread) = find_in_thread(tx, root, user)? else { return Ok(()) };
     let data = Notice::of_thread(tx, root)?.change(unread);
     let new = events::New {
         kind: Kind::ThreadUnread,

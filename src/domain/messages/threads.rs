@@ -69,7 +69,7 @@ pub struct Root(i64);
 /// Lists a channel's threads, the newest post first. For members of the channel. 404 for a hidden channel, 403 for a channel
 /// that the caller is not in.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Root>> {
-    access::require_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    access::require_channel_member(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let mut select = conn.prepare_cached(NEWEST)?;
     let roots = select.query_map((channel, page.size, page.offset), |row| row.get(0).map(Root))?;
     Ok(roots.collect::<rusqlite::Result<_>>()?)
@@ -154,8 +154,8 @@ pub fn list_own(
 /// Reads one thread with up to `replies` of its latest replies. For members of its channel. A deleted post is shown while it
 /// has replies. 404 for an unknown thread and in a hidden channel, 403 in a channel that the caller is not in.
 pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -> Result<Thread> {
-    let root = record::find(conn, thread)?.filter(record::is_thread).ok_or(UNKNOWN_THREAD)?;
-    access::require_in_channel(conn, caller, root.channel, UNKNOWN_THREAD)?;
+    let root = record::find(conn, thread)?.filter(record::is_shown_thread).ok_or(UNKNOWN_THREAD)?;
+    access::require_channel_member(conn, caller, root.channel, UNKNOWN_THREAD)?;
     read_one(conn, caller, Root(root.n), replies)
 }
 
@@ -179,7 +179,7 @@ pub struct Edit {
 /// text; neither is possible in an archived channel. 404 for an unknown thread, 403 for other callers, 422 for another
 /// status and for an invalid text.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId, edit: Edit) -> Result<Thread> {
-    let access = access::require_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let access = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = record::find_live(tx, channel, thread)?;
     if root.is_reply {
         return Err(UNKNOWN_THREAD);
@@ -216,7 +216,7 @@ pub fn load_list(conn: &Connection, caller: Caller, roots: Vec<Root>, replies: u
     let ns: Vec<i64> = roots.into_iter().map(|Root(n)| n).collect();
     let mut messages: HashMap<i64, Message> =
         record::find_all(conn, &ns)?.into_iter().map(|message| (message.n, message)).collect();
-    let mut unread = thread_unreads::find_all(conn, caller.user, &ns)?;
+    let mut unread = thread_unreads::find_by_roots(conn, caller.user, &ns)?;
     let (mut threads, mut places) = (Vec::with_capacity(ns.len()), HashMap::new());
     for n in ns {
         let root = messages.remove(&n).ok_or(UNKNOWN_THREAD)?;

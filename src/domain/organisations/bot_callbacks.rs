@@ -4,7 +4,7 @@ use crate::{
     db::Tx,
     domain::{
         access::Caller,
-        program_addresses,
+        program_urls,
         text::{self, Rule},
     },
     error::{Error, Result},
@@ -22,7 +22,7 @@ text::rules! {
 pub(super) fn set(tx: &mut Tx, caller: Caller, bot: UserId, url: Option<&str>, is_new_secret: bool) -> Result<Option<String>> {
     if let Some(url) = url {
         let url = Address::check(url, "url").map_err(Error::Invalid)?;
-        let (url, target) = if url.is_empty() { ("", String::new()) } else { program_addresses::check(tx.site(), url, "url")? };
+        let (url, target) = if url.is_empty() { ("", String::new()) } else { program_urls::check(tx.site(), url, "url")? };
         let by = (!url.is_empty()).then_some(caller.user);
         tx.prepare_cached("update bots set url = ?2, url_by = ?3, target = ?4 where user_id = ?1")?
             .execute((bot, url, by, target))?;

@@ -72,7 +72,7 @@ pub struct New {
 /// role. 403 for outsiders, 400 for an unknown role, 422 for a bad field, a username that is taken, and beyond the most bots of an
 /// organisation.
 pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New) -> Result<(Bot, Option<String>)> {
-    let own = access::may(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
+    let own = access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let name = Name::check(&new.name, "name").map_err(Error::Invalid)?;
     let description = Description::check(&new.description, "description").map_err(Error::Invalid)?;
     let avatar_url = text::web_address_if_any(&new.avatar_url, "avatar_url").map_err(Error::Invalid)?;
@@ -186,8 +186,8 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, bot: Us
 }
 
 fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, bot: UserId) -> Result<BotAccess> {
-    access::may(conn, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
-    let access = access::manages_bot(conn, caller, bot)?.filter(|access| access.organisation == organisation);
+    access::require_right(conn, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
+    let access = access::find_managed_bot(conn, caller, bot)?.filter(|access| access.organisation == organisation);
     access.ok_or(NO_BOT)
 }
 

@@ -72,7 +72,7 @@ pub struct NewLink {
 /// the role. 404 for outsiders, 400 for an unknown role, 422 for a role with more rights than a member has, a domain that is
 /// none, and beyond the most links of an organisation.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &NewLink) -> Result<(JoinLink, String)> {
-    let membership = access::may(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
+    let membership = access::require_right(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
     let role = new.role.as_deref().unwrap_or(BuiltInRole::Member.name());
     let role = roles::find(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
@@ -133,7 +133,7 @@ fn check_domain(domain: &str) -> Result<String> {
 
 /// Lists the links that the caller may see, newest first. Needs `invite:members`; 404 for outsiders.
 pub fn list(conn: &View, caller: Caller, organisation: OrganisationId) -> Result<Vec<JoinLink>> {
-    let membership = access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
+    let membership = access::require_right(conn, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
     let sql = format!("{SELECT} where l.organisation_id = ?1 order by l.created_at desc, l.id desc");
     let links: Vec<JoinLink> =
         conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?;
@@ -144,7 +144,7 @@ pub fn list(conn: &View, caller: Caller, organisation: OrganisationId) -> Result
 /// Deletes a link, which works no more. For who made it, and for holders of `remove:members`. 404 for a link that the caller may
 /// not see, 403 without `invite:members`.
 pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: JoinLinkId) -> Result<()> {
-    let membership = access::may(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
+    let membership = access::require_right(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
     let link = find(tx, organisation, id)?.filter(|link| sees(membership, caller, link));
     link.ok_or(Error::NotFound(Code::JoinLinkNotFound))?;
     tx.prepare_cached("delete from join_links where id = ?1")?.execute([id])?;
@@ -169,7 +169,7 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<JoinLink>> {
 }
 
 /// Finds a link that works. 400 if there is none, 422 if it is used up or expired, or who made it may no longer invite.
-pub fn open(conn: &View, token: &str) -> Result<JoinLink> {
+pub fn find_usable(conn: &View, token: &str) -> Result<JoinLink> {
     let link = look_up(conn, token)?.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The join link is invalid")))?;
     match link.status {
         Status::Open => Ok(link),
@@ -184,7 +184,7 @@ pub fn open(conn: &View, token: &str) -> Result<JoinLink> {
 /// Makes the caller a member and begins a session. 400 and 422 for a bad token, 403 if the link is for verified addresses of a
 /// domain and the caller's is not one, 422 for a member, 429 beyond a daily bound of invitations.
 pub fn join(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
-    let link = open(tx, token)?;
+    let link = find_usable(tx, token)?;
     let user = accounts::own(tx, caller)?;
     let domain = user.email.rsplit_once('@').map_or("", |(_, domain)| domain);
     if !link.domain.is_empty() && domain != link.domain {
@@ -208,7 +208,7 @@ pub fn join_as_new(
     password_hash: &str,
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
-    let link = open(tx, token)?;
+    let link = find_usable(tx, token)?;
     require_open_to_unverified(tx, &link)?;
     let id = registration::register_by_link(tx, new, password_hash)?;
     let user = accounts::get(tx, id)?;
@@ -218,7 +218,7 @@ pub fn join_as_new(
 /// Makes an account as [`registration::register`] does, for somebody who will join by the link once their address is verified.
 /// The link counts as an invitation. 400 and 422 for a bad token, 403 if nobody may register.
 pub fn register(tx: &mut Tx, token: &str, new: &New, password_hash: &str) -> Result<()> {
-    open(tx, token)?;
+    find_usable(tx, token)?;
     registration::register_by_link(tx, new, password_hash).map(drop)
 }
 

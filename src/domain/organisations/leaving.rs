@@ -13,9 +13,8 @@ use crate::{
         deferred_work::{self, Cursor, DeferredWork},
         log::{events, revocations},
         organisations::{
-            bot_succession, former_members,
+            bot_succession, former_members, member_events,
             memberships::{self, Member},
-            update_events,
         },
         rights::Rights,
     },
@@ -33,7 +32,7 @@ const CHANGES: usize = 25;
 /// remove others, callers need `remove:members` and every right of the member's role. 403 for outsiders and if the member is
 /// the owner, 404 if there is no such member.
 pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
-    let (own, member) = memberships::find_for_caller(tx, caller, organisation, user)?;
+    let (own, member) = memberships::find_with_callers(tx, caller, organisation, user)?;
     if user != caller.user {
         own.require_right(Rights::REMOVE_MEMBERS)?;
         own.require_all(member.role.rights)?;
@@ -58,8 +57,8 @@ pub fn end_membership(tx: &mut Tx, member: &Member) -> Result<()> {
     } else {
         bot_succession::pass_on(tx, organisation, user)?
     }
-    update_events::announce(tx, organisation, &account, "removed", member.role.number_and_name(), member.status)?;
-    update_events::emit_own(tx, organisation, user, "left", &member.role.name)?;
+    member_events::announce_member(tx, organisation, &account, "removed", member.role.number_and_name(), member.status)?;
+    member_events::emit_membership_update(tx, organisation, user, "left", &member.role.name)?;
     // Revoke first: the former member may not see the events that follow.
     revocations::rights(tx, vec![user])?;
     let rest = leave_slice(tx, organisation, user, &[])?;

@@ -65,7 +65,7 @@ pub fn parse_user_ids(text: &str) -> Result<Vec<UserId>> {
 pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, search: &Search) -> Result<Vec<UserId>> {
     access::require_member(conn, caller, organisation, OUTSIDER)?;
     if let Some(channel) = search.channel {
-        access::require_channel_of(conn, caller, organisation, channel, HIDDEN_CHANNEL)?;
+        access::require_organisation_channel(conn, caller, organisation, channel, HIDDEN_CHANNEL)?;
     }
     let role = match &search.role {
         Some(named) => {

@@ -12,8 +12,8 @@ use crate::{
         channels,
         deferred_work::{self, DeferredWork},
         organisations::{
+            member_events,
             roles::{self, Role},
-            update_events,
         },
         page::Page,
         rights::{BuiltInRole, MemberStatus},
@@ -42,8 +42,8 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     require_quota(tx, user.id)?;
     accounts::searchable_names::write(tx, user)?;
     profiles::set_current_organisation(tx, user.id, organisation)?;
-    update_events::announce(tx, organisation, user, "joined", role.number_and_name(), MemberStatus::Active)?;
-    update_events::emit_own(tx, organisation, user.id, "joined", &role.name)?;
+    member_events::announce_member(tx, organisation, user, "joined", role.number_and_name(), MemberStatus::Active)?;
+    member_events::emit_membership_update(tx, organisation, user.id, "joined", &role.name)?;
     channels::members::join_default(tx, organisation, user)
 }
 
@@ -162,7 +162,7 @@ pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) ->
 }
 
 /// Reads the rows of these members, in the same order.
-pub fn read(conn: &Connection, organisation: OrganisationId, members: &[UserId]) -> Result<Vec<Listed>> {
+pub fn read_rows(conn: &Connection, organisation: OrganisationId, members: &[UserId]) -> Result<Vec<Listed>> {
     let mut select = conn.prepare_cached(&format!("{SELECT} where m.organisation_id = ?1 and m.user_id = ?2"))?;
     let rows = members.iter().map(|member| select.query_row((organisation, member), from_row));
     Ok(rows.collect::<rusqlite::Result<_>>()?)

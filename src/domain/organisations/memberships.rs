@@ -9,9 +9,8 @@ use crate::{
         accounts::{self, profiles},
         log::revocations,
         organisations::{
-            bot_succession,
+            bot_succession, member_events,
             roles::{self, Role},
-            update_events,
         },
         rights::{MemberStatus, Rights},
         text::{self, Rule},
@@ -33,7 +32,7 @@ pub struct Member {
 
 /// The caller's own membership, and a member whatever their status. For members; 403 for outsiders, 404 if there is no such
 /// member.
-pub fn find_for_caller(
+pub fn find_with_callers(
     conn: &Connection,
     caller: Caller,
     organisation: OrganisationId,
@@ -68,7 +67,7 @@ pub struct Edit {
 /// access at once, and reactivation gives it back. 400 for an unknown role or status, 403 for outsiders and without the
 /// rights.
 pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, edit: Edit) -> Result<Member> {
-    let (own, before) = find_for_caller(tx, caller, organisation, user)?;
+    let (own, before) = find_with_callers(tx, caller, organisation, user)?;
     if !own.rights.contains(Rights::MANAGE_ROLES) {
         own.require_right(Rights::REMOVE_MEMBERS)?;
     }
@@ -92,17 +91,17 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     )?
     .execute((organisation, user, role.id, status, tx.now()))?;
     let account = accounts::get(tx, user)?;
-    update_events::announce(tx, organisation, &account, "updated", role.number_and_name(), status)?;
+    member_events::announce_member(tx, organisation, &account, "updated", role.number_and_name(), status)?;
     if status == MemberStatus::Deactivated {
         profiles::leave_current_organisation(tx, user, organisation)?;
         bot_succession::pass_on(tx, organisation, user)?;
-        update_events::emit_own(tx, organisation, user, "left", &role.name)?;
+        member_events::emit_membership_update(tx, organisation, user, "left", &role.name)?;
         revocations::rights(tx, vec![user])?;
     } else if before.status == MemberStatus::Deactivated {
         // The member may not see what was pushed while they were deactivated.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, log::last_seq(tx)?))?;
-        update_events::emit_own(tx, organisation, user, "joined", &role.name)?;
+        member_events::emit_membership_update(tx, organisation, user, "joined", &role.name)?;
     }
     Ok(Member { role, status, ..before })
 }

@@ -4,22 +4,22 @@
 //! slugs, invitations, join links, and what links are for. Uses access, accounts, channels, deferred_work, the log, mail_queue, page, rights and
 //! text.
 
-pub mod administration;
 pub mod bot_callbacks;
 mod bot_succession;
 pub mod bots;
+pub mod by_operator;
 pub mod former_members;
 pub mod invitations;
 pub mod join_links;
 pub mod leaving;
 pub mod link_purpose;
+pub mod member_events;
 pub mod member_search;
 pub mod members;
 pub mod memberships;
 pub mod payloads;
 pub mod roles;
 pub mod slugs;
-pub mod update_events;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -73,7 +73,7 @@ pub struct Organisation {
 
 impl Organisation {
     /// The name of the caller's role.
-    pub fn role_title(&self) -> &str {
+    pub fn caller_role_title(&self) -> &str {
         rights::member_title(&self.role, self.is_owner)
     }
 }
@@ -164,7 +164,7 @@ pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Orga
 
 /// Changes an organisation and tells its members. Needs `manage:organization`; 404 for outsiders.
 pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
-    access::may(tx, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION)?;
+    access::require_right(tx, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION)?;
     let edit = edit.check()?;
     if edit == Edit::default() {
         return get(tx, caller, id);
@@ -217,7 +217,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
 /// outsiders and if there is no such member, 422 if that member or their account is deactivated, or is a bot.
 pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
     access::require_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
-    let (_, heir) = memberships::find_for_caller(tx, caller, id, user)?;
+    let (_, heir) = memberships::find_with_callers(tx, caller, id, user)?;
     let organisation = get(tx, caller, id)?;
     if organisation.owner_id != caller.user {
         return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner passes an organisation on"));
@@ -240,8 +240,8 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     )?
     .execute((id, user, admin.id, now))?;
     let former = memberships::get(tx, id, caller.user)?;
-    update_events::announce(tx, id, &accounts::own(tx, caller)?, "updated", former.role.number_and_name(), former.status)?;
-    update_events::announce(tx, id, &account, "updated", admin.number_and_name(), heir.status)?;
+    member_events::announce_member(tx, id, &accounts::own(tx, caller)?, "updated", former.role.number_and_name(), former.status)?;
+    member_events::announce_member(tx, id, &account, "updated", admin.number_and_name(), heir.status)?;
     let organisation = get(tx, caller, id)?;
     announce(tx, caller, "updated", &organisation)?;
     Ok(organisation)

@@ -14,8 +14,8 @@ use crate::{
         deferred_work::{self, Cursor, DeferredWork},
         log::events,
         organisations::{
+            member_events,
             payloads::{Permissions, RoleUpdate},
-            update_events,
         },
         rights::{self, BuiltInRole, MemberStatus, OWNER, Rights},
         text::{self, Rule},
@@ -132,7 +132,7 @@ pub struct Edit {
 /// Makes a role and tells the organisation. Needs `manage:roles` and every right of the new role. 404 for outsiders, 422 for
 /// a bad or taken name and beyond the most roles of an organisation.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &Edit) -> Result<Role> {
-    let membership = access::may(tx, caller, Rights::MANAGE_ROLES, organisation, UNKNOWN_ORGANISATION)?;
+    let membership = access::require_right(tx, caller, Rights::MANAGE_ROLES, organisation, UNKNOWN_ORGANISATION)?;
     let rights = Rights(0).changed_by(&new.permissions)?;
     membership.require_all(rights)?;
     let name = check_name(new.name.as_deref().unwrap_or_default())?;
@@ -223,7 +223,7 @@ pub fn reassign_holders_slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> 
     let member = get(tx, BuiltInRole::Member)?;
     for (organisation, user, status) in &holders {
         let user = accounts::get(tx, *user)?;
-        update_events::announce(tx, *organisation, &user, "updated", member.number_and_name(), *status)?;
+        member_events::announce_member(tx, *organisation, &user, "updated", member.number_and_name(), *status)?;
     }
     if invited == SLICE || holders.len() == SLICE {
         return Ok(Some(Cursor::new()));
@@ -243,7 +243,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
         name: rights::role_title(&role.name),
         description: &role.description,
         permission_list: role.rights.list(),
-        permissions: Permissions { permission_list: role.rights.with_all_keys() },
+        permissions: Permissions { permission_list: role.rights.by_every_key() },
         created_at: role.created_at,
         updated_at: role.updated_at,
     };

@@ -29,7 +29,7 @@ pub struct Category {
 /// Creates a category. Needs the role of a server administrator; 403 otherwise. 400 for a name that is empty, too long or
 /// taken.
 pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
-    caller.require(PlatformRole::Admin)?;
+    caller.require_platform_role(PlatformRole::Admin)?;
     let name = Name::check(name, "name").map_err(Error::BadRequest)?;
     let now = tx.now();
     let category = Category { id: CategoryId::new(), name: name.to_owned(), created_at: now, updated_at: now };
@@ -58,7 +58,7 @@ pub fn get(conn: &Connection, id: CategoryId) -> Result<Category> {
 /// blog post is in it.
 pub fn delete(tx: &mut Tx, caller: Caller, id: CategoryId) -> Result<()> {
     get(tx, id)?;
-    caller.require(PlatformRole::Admin)?;
+    caller.require_platform_role(PlatformRole::Admin)?;
     if tx.prepare_cached("select 1 from blogs where category_id = ?1")?.exists([id])? {
         return Err(Error::BadRequest(Code::CategoryInUse.says("The category is in use")));
     }

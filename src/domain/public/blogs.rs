@@ -54,7 +54,7 @@ impl New {
     /// Checks a new blog post. Needs the role of a server administrator; 403 otherwise. 400 for empty content, texts that
     /// are too long, and an image address that is not a web address.
     pub fn check(mut self, caller: Caller) -> Result<Checked> {
-        caller.require(PlatformRole::Admin)?;
+        caller.require_platform_role(PlatformRole::Admin)?;
         Content::check(&self.content, "content").map_err(Error::BadRequest)?;
         self.title = match Title::check(&self.title, "title").map_err(Error::BadRequest)? {
             "" => title_of(&self.content),
@@ -125,7 +125,7 @@ const SLICE: usize = 1000;
 /// role of a server administrator. 404 for an unknown id; 403 without the role.
 pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<bool> {
     require(tx, id)?;
-    caller.require(PlatformRole::Admin)?;
+    caller.require_platform_role(PlatformRole::Admin)?;
     let gone = tx
         .prepare_cached("delete from blog_feedback where id in (select id from blog_feedback where blog_id = ?1 limit ?2)")?
         .execute((id, SLICE as i64))?;

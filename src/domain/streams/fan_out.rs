@@ -103,7 +103,7 @@ impl<'a> FanOut<'a> {
 
 impl ThreadAudience {
     fn read(conn: &Connection, stream: &str, readers: &Readers) -> Result<ThreadAudience> {
-        let root = thread_unreads::root_of(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
+        let root = thread_unreads::root_number(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
         let mut members = thread_unreads::members(conn, root)?;
         if let Readers::These(users) = readers {
             members.retain(|(user, _)| users.contains(user));
@@ -116,8 +116,8 @@ impl ChannelAudience {
     fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<ChannelAudience> {
         let notice = UnreadNotice::of_channel(conn, id)?;
         let members = match readers {
-            Readers::These(users) if (users.len() as i64) < notice.members => reading::counts_among(conn, id, users)?,
-            _ => reading::members(conn, id)?,
+            Readers::These(users) if (users.len() as i64) < notice.members => reading::counts_of_users(conn, id, users)?,
+            _ => reading::counts_of_members(conn, id)?,
         };
         Ok(ChannelAudience { organisation: notice.organisation, notice: notice.template()?, members })
     }

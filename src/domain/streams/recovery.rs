@@ -185,7 +185,7 @@ fn personal(
         }
     }
     for (seq, root) in changed_threads(conn, &stream, user, &channels, range)? {
-        let Some(unread) = thread_unreads::find(conn, root, user)? else { continue };
+        let Some(unread) = thread_unreads::find_in_thread(conn, root, user)? else { continue };
         let body = thread_unreads::Notice::of_thread(conn, root)?.body(unread)?;
         found.push(Publication { seq, body: events::add_notification_id(epoch, seq, Kind::ThreadUnread, &body).into() });
     }

@@ -26,7 +26,7 @@ pub fn has_no_hidden_characters(name: &str) -> bool {
 }
 
 /// Whether a symbol has no format characters but those joiners, and the tags of flags.
-pub fn is_visible_symbol(symbol: &str) -> bool {
+pub fn is_fully_visible_symbol(symbol: &str) -> bool {
     !has_format_characters(symbol) || has_no_hidden_characters(&TAGGED_FLAG.replace_all(symbol, "🏴"))
 }
 

@@ -95,7 +95,7 @@ impl Rule {
 
     /// An emoji or its name. It is a segment of paths, of which `.` and `..` would lead elsewhere.
     pub const fn symbol(max: usize) -> Rule {
-        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(format_characters::is_visible_symbol), ..Rule::text(max) }
+        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(format_characters::is_fully_visible_symbol), ..Rule::text(max) }
     }
 
     /// An http or https address with a host, and without a user name or a password; or no text.
@@ -127,7 +127,7 @@ impl Rule {
     }
 
     /// A code of six digits in a mail.
-    pub const fn code() -> Rule {
+    pub const fn six_digit_code() -> Rule {
         Rule { min: 6, pattern: Some(&CODE), ..Rule::secret(6) }
     }
 

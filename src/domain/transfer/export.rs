@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Writes a part's records, each on a line. Returns their number.
-pub fn write(conn: &Connection, part: &str, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+pub fn write_part(conn: &Connection, part: &str, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
     match part {
         "people.jsonl" => lines(conn, PEOPLE, [of], person, to),
         "organisation.jsonl" => lines(conn, ORGANISATION, [of], organisation, to),

@@ -1,15 +1,15 @@
-//! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`feeds`]); out, messages
+//! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`incoming_posts`]); out, messages
 //! are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of `manage:webhooks`
 //! manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while the member who
-//! answers for its address has access, too ([`owners`]). Uses access, write_budget, log, mail_queue, messages, page, program_addresses, rights and text.
+//! answers for its address has access, too ([`owners`]). Uses access, slice_budget, log, mail_queue, messages, page, program_urls, rights and text.
 
-pub mod administration;
+pub mod by_operator;
+pub mod channel_purging;
 pub mod delivery;
 mod departures;
-pub mod feeds;
 pub mod history;
+pub mod incoming_posts;
 pub mod owners;
-pub mod purging;
 pub mod received;
 pub mod record;
 pub mod subscription;
@@ -23,7 +23,7 @@ use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
-        program_addresses,
+        program_urls,
         text::{self, Rule},
         webhooks::{
             record::{Status, Webhook},
@@ -67,7 +67,7 @@ pub struct New {
 /// in a channel that is not archived; the caller becomes the owner. 403 for a hidden or archived channel, 422 for an invalid
 /// field and when the channel has 50 webhooks.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
-    access::manages_webhooks(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
+    access::require_webhook_manager(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
     let (url, target) = check_url(tx.site(), &new.url)?;
     let sender_secret = sealed_sender_secret(tx.site(), &new.sender_secret)?;
@@ -120,9 +120,9 @@ fn sealed_sender_secret(site: &Site, secret: &str) -> Result<Option<Vec<u8>>> {
     Ok(Some(secret).filter(|secret| !secret.is_empty()).map(|secret| site.keys().seal(secret)))
 }
 
-/// Checks a webhook's address: empty, or one that [`program_addresses::check`] takes.
+/// Checks a webhook's address: empty, or one that [`program_urls::check`] takes.
 pub(in crate::domain) fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
-    if text.is_empty() { Ok(Default::default()) } else { program_addresses::check(site, text, "webhook_url") }
+    if text.is_empty() { Ok(Default::default()) } else { program_urls::check(site, text, "webhook_url") }
 }
 
 /// Changes to a webhook. An absent field stays as it is; an empty text clears its field, except the name.

@@ -78,19 +78,19 @@ pub(super) fn open(conn: &View, sealed: &[u8]) -> Result<String> {
 
 /// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
 pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
-    access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?;
+    access::require_webhook_manager(conn, caller, channel, HIDDEN_CHANNEL)?;
     find(conn, channel, id)?.ok_or(UNKNOWN)
 }
 
 /// Reads the channel's oldest webhook. For managers. 404 for hidden channels, and when there is none.
-pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
-    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
+pub fn oldest_of_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
+    access::require_webhook_manager(conn, caller, channel, UNKNOWN_CHANNEL)?;
     some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
 }
 
 /// Lists the channel's webhooks, oldest first. For managers. 404 for hidden channels.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
-    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
+    access::require_webhook_manager(conn, caller, channel, UNKNOWN_CHANNEL)?;
     some(conn, channel, page.size, page.offset)
 }
 

@@ -1,6 +1,6 @@
 //! What another program tells, as a feed.
 
-use super::feeds::{Feed, Username};
+use super::incoming_posts::{Feed, Username};
 use crate::{
     domain::{
         messages::posting::Content,

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{
     blocks,
-    markup::{self, Names},
+    plain_text::{self, Names},
 };
 
 #[derive(Default, Deserialize)]
@@ -29,8 +29,9 @@ impl Attachment {
     /// that says nothing else.
     pub fn lines(&self, blocks: String, names: &dyn Names) -> Vec<String> {
         let fields = self.fields.as_deref().and_then(blocks::attachment_fields);
-        let text =
-            |part: &Option<String>| part.as_deref().map(|part| markup::convert(part, names).0).filter(|part| !part.is_empty());
+        let text = |part: &Option<String>| {
+            part.as_deref().map(|part| plain_text::convert(part, names).0).filter(|part| !part.is_empty())
+        };
         let title = match (text(&self.title), &self.title_link) {
             (Some(title), Some(link)) => Some(names.link(&title, link)),
             (title, _) => title,

@@ -9,7 +9,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::markup::escaped;
+use super::plain_text::escaped_for_markdown;
 use crate::formats::bounded_lists::deserialize_bounded;
 
 /// The deepest that items of a list are indented: Slack has nine levels.
@@ -144,11 +144,11 @@ impl From<Element> for Piece {
         };
         let name = |name: &Option<String>| name.as_deref().unwrap_or_default().replace(['<', '>', '|'], "");
         let markup = match element.r#type.as_str() {
-            "text" | "plain_text" => styled(escaped(text), &element.style),
+            "text" | "plain_text" => styled(escaped_for_markdown(text), &element.style),
             "mrkdwn" => text.to_owned(),
             "link" => match name(&element.url) {
-                url if text.is_empty() => format!("<{}>", escaped(&url)),
-                url => format!("<{}|{}>", escaped(&url), escaped(text)),
+                url if text.is_empty() => format!("<{}>", escaped_for_markdown(&url)),
+                url => format!("<{}|{}>", escaped_for_markdown(&url), escaped_for_markdown(text)),
             },
             "user" => format!("<@{}>", name(&element.user_id)),
             "channel" => format!("<#{}>", name(&element.channel_id)),
@@ -157,7 +157,7 @@ impl From<Element> for Piece {
                 let tone = element.skin_tone.map(|tone| format!("::skin-tone-{tone}")).unwrap_or_default();
                 format!(":{}{tone}:", name(&element.name))
             }
-            "date" => escaped(element.fallback.as_deref().unwrap_or_default()),
+            "date" => escaped_for_markdown(element.fallback.as_deref().unwrap_or_default()),
             "rich_text_list" => element.items(),
             "rich_text_preformatted" => format!("```{}```", element.joined().trim_end_matches('\n')),
             "rich_text_section" | "rich_text_quote" => element.joined(),

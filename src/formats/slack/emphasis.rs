@@ -1,7 +1,7 @@
 //! Slack's signs for bold and struck text as those of Markdown, in which they are double.
 
 /// Doubles the signs `*` and `~` around words of a line. Code and what stands between `<` and `>` stay as they are.
-pub fn doubled(mrkdwn: &str) -> String {
+pub fn double_signs(mrkdwn: &str) -> String {
     let (mut markdown, mut from) = (String::with_capacity(mrkdwn.len()), 0);
     for at in signs(mrkdwn) {
         markdown.push_str(&mrkdwn[from..=at]);
@@ -56,7 +56,7 @@ fn signs(text: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::doubled;
+    use super::double_signs;
 
     #[test]
     fn signs_around_words_are_doubled() {
@@ -71,10 +71,10 @@ mod tests {
             ("*one\ntwo*", "*one\ntwo*"),
             ("<*a* and *é*", "<**a** and **é**"),
         ] {
-            assert_eq!(doubled(mrkdwn), markdown, "{mrkdwn}");
+            assert_eq!(double_signs(mrkdwn), markdown, "{mrkdwn}");
         }
         for piece in ["*", "~", "<", "*a*", "`*", "<>"] {
-            assert!(doubled(&piece.repeat(100_000)).len() <= piece.len() * 200_000);
+            assert!(double_signs(&piece.repeat(100_000)).len() <= piece.len() * 200_000);
         }
     }
 }

@@ -10,13 +10,12 @@ use serde_json::{
 use super::{
     attachments::Attachment,
     blocks, emphasis,
-    markup::{self, Names, escaped},
+    plain_text::{self, Names, escaped_for_markdown},
 };
 use crate::formats::{
-    Post, Status,
+    Post, Status, honest_links,
     lenient_fields::{Field, object},
-    links,
-    markdown::join_lines,
+    markdown_pieces::one_per_line,
 };
 
 /// Blocks and attachments of a message; Slack has no more.
@@ -43,20 +42,20 @@ pub fn post(body: &Value, dialect: Dialect) -> Post {
     let attached = body["attachments"].as_array().into_iter().flatten().take(MOST);
     // Beside blocks, Slack shows the text in notifications alone.
     let shown = blocks(&body["blocks"]);
-    let text = if shown.is_empty() { markup::convert(&text, &dialect).0 } else { shown };
+    let text = if shown.is_empty() { plain_text::convert(&text, &dialect).0 } else { shown };
     let is_bad = attached.clone().any(|each| is_bad(&Colored::read(each).color));
     let attached = attached.flat_map(|each| attachment(each).lines(blocks(&each["blocks"]), &dialect));
     Post {
         author: with_emoji(username, &icon_emoji),
         picture: icon_url,
-        text: join_lines([text].into_iter().chain(attached)),
+        text: one_per_line([text].into_iter().chain(attached)),
         status: if is_bad { Status::Error } else { Status::Success },
     }
 }
 
 /// The name with the emoji that Slack shows as its picture.
 fn with_emoji(name: String, emoji: &str) -> String {
-    match markup::emoji(emoji.trim_matches(':')) {
+    match plain_text::emoji(emoji.trim_matches(':')) {
         Some(emoji) if !name.is_empty() => format!("{emoji} {name}"),
         _ => name,
     }
@@ -91,8 +90,8 @@ fn raw(value: &Value) -> Option<Box<RawValue>> {
 /// The text of blocks. One in a form that Slack doesn't document says nothing.
 fn blocks(blocks: &Value) -> String {
     let blocks = blocks.as_array().into_iter().flatten().take(MOST);
-    let markup = join_lines(blocks.flat_map(|block| [block_markup(block), labels(block)]));
-    markup::convert(&markup, &Dialect::Mrkdwn).0
+    let markup = one_per_line(blocks.flat_map(|block| [block_markup(block), labels(block)]));
+    plain_text::convert(&markup, &Dialect::Mrkdwn).0
 }
 
 fn block_markup(block: &Value) -> String {
@@ -112,7 +111,11 @@ fn labels(block: &Value) -> String {
 
 fn link(address: &str, label: &str) -> String {
     let address = address.replace(['<', '>', '|'], "");
-    if address.is_empty() { escaped(label) } else { format!("<{}|{}>", escaped(&address), escaped(label)) }
+    if address.is_empty() {
+        escaped_for_markdown(label)
+    } else {
+        format!("<{}|{}>", escaped_for_markdown(&address), escaped_for_markdown(label))
+    }
 }
 
 /// Nobody here has a name of Slack's: who is named there is mentioned only if the text has the name behind an `@`.
@@ -127,7 +130,7 @@ impl Names for Dialect {
 
     fn markup<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self {
-            Dialect::Mrkdwn => emphasis::doubled(text).into(),
+            Dialect::Mrkdwn => emphasis::double_signs(text).into(),
             Dialect::Markdown => only_marks(text).into(),
         }
     }
@@ -137,7 +140,7 @@ impl Names for Dialect {
     }
 
     fn link(&self, label: &str, address: &str) -> String {
-        links::link(label, address)
+        honest_links::link(label, address)
     }
 }
 

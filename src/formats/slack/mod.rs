@@ -1,12 +1,12 @@
-//! Messages of Slack: their [`markup`], [`blocks`] and [`attachments`] as text, and the [`message`] that a program posts.
+//! Messages of Slack: their [`plain_text`], [`blocks`] and [`attachments`] as text, and the [`message`] that a program posts.
 
 pub mod attachments;
 pub mod blocks;
 mod emphasis;
-pub mod markup;
 pub mod message;
+pub mod plain_text;
 
-use self::markup::Mentioned;
+use self::plain_text::Mentioned;
 
 /// The text of a message and what its blocks say, once if one of them has all words of the other in their order: Slack writes
 /// the text from the blocks, programs write a summary of them.

@@ -21,7 +21,7 @@ fn user() -> UserId {
 
 /// Whether the connection was told to close.
 fn is_closed(slot: &Slot) -> bool {
-    slot.closed().now_or_never().is_some()
+    slot.asked_to_close().now_or_never().is_some()
 }
 
 const OFFICE: &str = "192.0.2.1";
@@ -74,7 +74,7 @@ fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
         old.set_busy(false);
-        old.release_idle_user(Instant::now() + AFTER, Duration::ZERO);
+        old.uncount_idle_user(Instant::now() + AFTER, Duration::ZERO);
         assert_eq!(slots.open(), open(0, 1, 1));
         drop(old);
         assert_eq!(slots.open(), open(0, 1, 0));
@@ -149,12 +149,12 @@ fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
     let slot = stranger(&slots);
     slot.count_for_user(user());
     let ended = Instant::now();
-    slot.release_idle_user(ended + AFTER * 10, AFTER);
+    slot.uncount_idle_user(ended + AFTER * 10, AFTER);
     assert_eq!(slots.open(), open(1, 0, 0), "a request is in progress, or a socket is connected");
-    slot.end_request(ended, AFTER);
-    slot.end_request(ended + AFTER - Duration::from_millis(1), AFTER);
+    slot.note_request_end(ended, AFTER);
+    slot.note_request_end(ended + AFTER - Duration::from_millis(1), AFTER);
     assert_eq!(slots.open(), open(1, 0, 0), "a request without a session came just before");
-    slot.end_request(ended + AFTER, AFTER);
+    slot.note_request_end(ended + AFTER, AFTER);
     assert_eq!(slots.open(), open(0, 1, 0));
     let newcomer = stranger(&slots);
     assert!(is_closed(&slot) && !is_closed(&newcomer));
@@ -166,14 +166,14 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
     let back = || {
         let slot = stranger(&slots);
         slot.count_for_user(user());
-        slot.end_request(Instant::now(), AFTER);
+        slot.note_request_end(Instant::now(), AFTER);
         slot
     };
     let (first, second, stranger) = (back(), back(), stranger(&slots));
-    first.release_idle_user(Instant::now() + AFTER, AFTER);
+    first.uncount_idle_user(Instant::now() + AFTER, AFTER);
     assert!(is_closed(&stranger) && !is_closed(&first));
     first.set_busy(true);
-    second.release_idle_user(Instant::now() + AFTER, AFTER);
+    second.uncount_idle_user(Instant::now() + AFTER, AFTER);
     assert!(is_closed(&second) && !is_closed(&first));
     assert_eq!(slots.open(), open(0, 1, 2));
     drop((first, second, stranger));
@@ -198,7 +198,7 @@ fn connections_of_a_proxy_count_for_neither_address_nor_user() {
     let slots = ConnectionSlots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
     assert!(held.iter().all(|slot| slot.count_for_user(user())));
-    held.iter().for_each(|slot| slot.release_idle_user(Instant::now() + AFTER, AFTER));
+    held.iter().for_each(|slot| slot.uncount_idle_user(Instant::now() + AFTER, AFTER));
     assert_eq!(slots.open(), open(0, 0, 50));
     assert!(!held.iter().any(|slot| slot.is_address_crowded() || is_closed(slot)));
 }
@@ -222,7 +222,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                         }),
                         (2, Some(slot)) => _ = slot.count_for_user(users[chance / 7 % 3]),
                         (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
-                        (4, Some(slot)) => slot.end_request(Instant::now(), Duration::ZERO),
+                        (4, Some(slot)) => slot.note_request_end(Instant::now(), Duration::ZERO),
                         (5, Some(slot)) => drop(slot.is_address_crowded()),
                         (6, Some(_)) => drop(held.swap_remove(chance / 7 % held.len())),
                         _ => {}

@@ -47,7 +47,7 @@ const ACCOUNTS: usize = 1 << 16;
 const DEVICES: usize = 1 << 16;
 
 /// The time between two mails that are queued for the owner of an account: each guess would write one. Whether a queued mail is
-/// written is decided by the rule of one a day, in `domain/accounts/blank_mails.rs`.
+/// written is decided by the rule of one a day, in `domain/accounts/unwritten_mails.rs`.
 const NEWS_EVERY: Duration = Duration::from_secs(3600);
 
 pub struct Guesses {
@@ -113,7 +113,7 @@ impl Guesses {
 impl Attempt<'_> {
     /// Whether the account has so many failures that the attempt must not be checked before [`Attempt::skip_queue`] or
     /// [`Attempt::wait_for_turn`].
-    pub fn must_wait(&self) -> bool {
+    pub fn must_queue(&self) -> bool {
         !self.counted
     }
 
@@ -155,7 +155,7 @@ impl Attempt<'_> {
     }
 
     /// From about how many networks the guesses come; `None` if a mail of them was queued within an hour.
-    pub fn networks_to_report(&self) -> Option<u32> {
+    pub fn network_count_to_report(&self) -> Option<u32> {
         let (mut told, now) =
             (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.elapsed());
         if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < NEWS_EVERY) {

@@ -24,7 +24,7 @@ fn after(failures: u32) -> (Guesses, Clock) {
 
 fn waiting(guesses: &Guesses, n: u32) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     let mut attempt = guesses.begin(nth(n), ADA, None).unwrap();
-    assert!(attempt.must_wait());
+    assert!(attempt.must_queue());
     Box::pin(async move { attempt.wait_for_turn().await })
 }
 
@@ -33,16 +33,16 @@ fn after_100_failures_from_all_networks_attempts_at_an_account_must_wait() {
     let (guesses, clock) = after(99);
     let begin = |n, email| guesses.begin(nth(n), email, None).unwrap();
     let right = begin(1, ADA);
-    assert!(!right.must_wait(), "a hundredth attempt, with the right password");
+    assert!(!right.must_queue(), "a hundredth attempt, with the right password");
     right.end(&Ok(true));
     let wrong = begin(2, ADA);
-    assert!(!wrong.must_wait(), "the hundredth failure");
+    assert!(!wrong.must_queue(), "the hundredth failure");
     wrong.end(&Ok(false));
-    assert!(begin(3, ADA).must_wait() && begin(4, " ADA@x.example").must_wait());
-    assert!(!begin(5, "grace@x.example").must_wait());
+    assert!(begin(3, ADA).must_queue() && begin(4, " ADA@x.example").must_queue());
+    assert!(!begin(5, "grace@x.example").must_queue());
     clock.advance(FORGOTTEN_AFTER);
-    assert!(!begin(6, ADA).must_wait(), "one is forgotten");
-    assert!(begin(7, ADA).must_wait());
+    assert!(!begin(6, ADA).must_queue(), "one is forgotten");
+    assert!(begin(7, ADA).must_queue());
 }
 
 #[test]
@@ -115,13 +115,13 @@ fn a_known_device_does_not_wait_until_ten_of_its_attempts_have_failed() {
     let begin = |device| guesses.begin(nth(1), ADA, Some(device)).unwrap();
     for n in 0..20 {
         let attempt = begin("device");
-        assert!(!attempt.must_wait());
+        assert!(!attempt.must_queue());
         attempt.end(if n % 2 == 0 { &Ok(true) } else { &Ok(false) });
     }
-    assert!(begin("device").must_wait());
-    assert!(!begin("another").must_wait());
+    assert!(begin("device").must_queue());
+    assert!(!begin("another").must_queue());
     clock.advance(DEVICE_FORGOTTEN_AFTER);
-    assert!(!begin("device").must_wait() && begin("device").must_wait(), "one is forgotten");
+    assert!(!begin("device").must_queue() && begin("device").must_queue(), "one is forgotten");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_known_device_is_not_refused_for_what_its_neighbours_have_failed() {
     while let Ok(attempt) = guesses.begin(nth(1), ADA, None) {
         attempt.end(&Ok(false));
     }
-    assert!(guesses.begin(nth(1), ADA, Some("device")).is_ok_and(|attempt| !attempt.must_wait()));
+    assert!(guesses.begin(nth(1), ADA, Some("device")).is_ok_and(|attempt| !attempt.must_queue()));
     guesses.begin(nth(1), ADA, Some("device")).unwrap().end(&Ok(true));
     assert!(matches!(guesses.begin(nth(1), ADA, None), Err(Error::Guessed(_))), "a right one takes nothing of theirs back");
 }
@@ -154,16 +154,16 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
         let guesses = Guesses::new(Clock::default());
         for n in 0..200 {
             let attempt = guesses.begin(nth(n / 10), ADA, None).unwrap();
-            assert!(!attempt.must_wait(), "not for the account");
+            assert!(!attempt.must_queue(), "not for the account");
             attempt.end(&Err(unanswered()));
         }
         assert!(matches!(guesses.begin(nth(0), ADA, None), Err(Error::Guessed(_))), "an eleventh of the same network");
-        assert!(!guesses.begin(nth(20), ADA, None).unwrap().must_wait());
+        assert!(!guesses.begin(nth(20), ADA, None).unwrap().must_queue());
     }
     let (guesses, _) = after(500);
     for n in 0..15 {
         let attempt = guesses.begin(nth(n), ADA, Some("device")).unwrap();
-        assert!(!attempt.must_wait(), "nor for the device");
+        assert!(!attempt.must_queue(), "nor for the device");
         attempt.end(&Err(Error::Unavailable(Code::Overloaded, "overload")));
     }
 }
@@ -171,7 +171,7 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
 #[test]
 fn a_mail_to_the_owner_is_queued_once_an_hour() {
     let (guesses, clock) = after(100);
-    let news = || guesses.begin(nth(1), ADA, None).unwrap().networks_to_report();
+    let news = || guesses.begin(nth(1), ADA, None).unwrap().network_count_to_report();
     assert!(news().is_some_and(|networks| (50..=200).contains(&networks)));
     clock.advance(NEWS_EVERY - SECOND);
     guesses.tidy();

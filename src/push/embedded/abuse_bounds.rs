@@ -46,7 +46,7 @@ impl AbuseBounds {
     }
 
     /// Begins another interval, with a ping of the server.
-    pub fn pinged(&mut self) {
+    pub fn begin_interval(&mut self) {
         self.idle = 0;
     }
 

@@ -31,7 +31,7 @@ pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Reque
             Ok(None)
         }
         Err(CommandError::Reply(failure)) => {
-            push.metrics.error(failure.code);
+            push.metrics.command_error(failure.code);
             queue(Answer::Error(failure.into()));
             Ok(Some(failure))
         }

@@ -176,7 +176,7 @@ impl Connection {
     }
 
     /// Whether the `connect` is answered and the connection has not ended.
-    pub fn is_here(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
         self.state().stage == Stage::Here
     }
 
@@ -185,7 +185,7 @@ impl Connection {
     }
 
     /// Whether the connection has as many subscriptions as it may have.
-    pub fn is_full(&self) -> bool {
+    pub fn has_most_subscriptions(&self) -> bool {
         self.state().is_full()
     }
 
@@ -278,7 +278,7 @@ impl Connection {
         match state.subscriptions.get_mut(channel).map(|of| &mut of.phase) {
             Some(Phase::Live { after }) if seq > *after => self.outbox.push(frame.clone()),
             Some(Phase::Buffering(held)) => {
-                match self.outbox.count_held(frame.len()) {
+                match self.outbox.add_held(frame.len()) {
                     true => held.push((seq, frame.clone())),
                     false => held.clear(),
                 }

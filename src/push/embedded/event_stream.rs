@@ -23,7 +23,7 @@ use super::{
     heartbeat::Heartbeat,
     outbox::Outbox,
     protocol::replies::Reply,
-    socket::{WRITE_WITHIN, farewell, listener_disconnect},
+    socket::{WRITE_WITHIN, disconnect_without_reply, listener_end_message},
 };
 use crate::{limits::admission, push::context::Push};
 
@@ -31,13 +31,13 @@ use crate::{limits::admission, push::context::Push};
 #[handler]
 pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
-    if !push.origins.allow(req) {
+    if !push.origins.may_open_socket(req) {
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
     let Some(Ok(request)) = query(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)) else {
         return refuse(StatusCode::BAD_REQUEST, "cf_connect must be a connect request");
     };
-    let Some(open) = push.socket_token() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
+    let Some(open) = push.open_socket_guard() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
     push.metrics.connect("listener");
     let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Events, id: 0, pings: true, pongs: false };
     let (events, body) = mpsc::channel(1);
@@ -59,12 +59,12 @@ pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
                 push.hub.unregister(&connection);
                 why
             }
-            Err(CommandError::Reply(failure)) => Some(listener_disconnect(failure)),
+            Err(CommandError::Reply(failure)) => Some(disconnect_without_reply(failure)),
             Err(CommandError::Close(why)) => Some(why),
         };
         if let Some(why) = why {
             push.metrics.count_close(why.code);
-            _ = timeout(WRITE_WITHIN, events.send(farewell(Encoding::Events, why))).await;
+            _ = timeout(WRITE_WITHIN, events.send(listener_end_message(Encoding::Events, why))).await;
         }
     });
     let events = stream::unfold(body, |mut body| async { body.recv().await.map(|event| (Ok::<_, std::io::Error>(event), body)) });

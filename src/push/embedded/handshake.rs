@@ -59,7 +59,7 @@ fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, mann
         let refusal = refuse(StatusCode::UPGRADE_REQUIRED, "WebSocket version 13 is spoken here");
         return refusal.with_header(header::SEC_WEBSOCKET_VERSION, "13").into_response();
     }
-    if !push.origins.allow(req) {
+    if !push.origins.may_open_socket(req) {
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
     let accept = derive_accept_key(key.as_bytes());
@@ -67,12 +67,12 @@ fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, mann
     let push = push.clone();
     tokio::spawn(async move {
         // Held until the socket is closed: the server waits for it before it ends.
-        let Some(_open) = push.socket_token() else { return };
+        let Some(_open) = push.open_socket_guard() else { return };
         let Ok(io) = upgraded.await else { return };
         let slot = io.slot.clone();
         tokio::select! {
             () = socket::run(push, io, manner) => {}
-            () = slot.closed() => {} // a socket that has not connected goes for a newcomer
+            () = slot.asked_to_close() => {} // a socket that has not connected goes for a newcomer
         }
     });
     let mut response = Response::builder()

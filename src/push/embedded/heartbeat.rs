@@ -60,7 +60,7 @@ fn check(push: &Push, connection: &Connection) -> Result<(), Disconnect> {
         if is_server_side {
             return Err(Disconnect::SUBSCRIPTION_EXPIRED);
         }
-        push.hub.revoke(connection, &channel_objects, Unsubscribe::EXPIRED);
+        push.hub.end_subscription(connection, &channel_objects, Unsubscribe::EXPIRED);
     }
     Ok(())
 }

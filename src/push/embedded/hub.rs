@@ -157,7 +157,7 @@ impl Hub {
     }
 
     /// Ends a subscription and tells the client why.
-    pub fn revoke(&self, connection: &Connection, channel: &str, why: Unsubscribe) {
+    pub fn end_subscription(&self, connection: &Connection, channel: &str, why: Unsubscribe) {
         if self.unsubscribe(connection, channel) {
             connection.send(Reply::push(channel, PushBody::Unsubscribe(why.into())));
         }
@@ -280,7 +280,7 @@ mod tests {
         let connection = connection(&hub);
         let first = hub.subscribe(&connection, "c", PLAIN).unwrap();
         assert_eq!(hub.subscribe(&connection, "c", PLAIN).err(), Some(Refused::Already));
-        hub.revoke(&connection, "c", Unsubscribe::BY_SERVER);
+        hub.end_subscription(&connection, "c", Unsubscribe::BY_SERVER);
         // Another subscription to the channel has begun: the first one's reply is not for it.
         hub.subscribe(&connection, "c", PLAIN).unwrap();
         assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());

@@ -94,11 +94,11 @@ impl Outbox {
     }
 
     /// Counts bytes that are held back for the client. Returns whether the connection goes on.
-    pub fn count_held(&self, bytes: usize) -> bool {
+    pub fn add_held(&self, bytes: usize) -> bool {
         self.count(&mut self.queue(), bytes)
     }
 
-    /// Takes back what [`Outbox::count_held`] has counted.
+    /// Takes back what [`Outbox::add_held`] has counted.
     pub fn release(&self, bytes: usize) {
         let mut queue = self.queue();
         queue.bytes = queue.bytes.saturating_sub(bytes);

@@ -68,7 +68,7 @@ impl Publisher {
 
 impl Waiting {
     /// Starts the thread. It runs until the [`Publisher`] is dropped and all that it sent is published.
-    pub fn start(self, folder: &Path, hub: Arc<Hub>, clock: Clock) -> Result<Mutex<Option<JoinHandle<()>>>> {
+    pub fn start_thread(self, folder: &Path, hub: Arc<Hub>, clock: Clock) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::open_reader(folder)?;
         let epoch = log::epoch(&conn)?;
         let thread = Thread { conn, epoch, hub, clock };
@@ -158,7 +158,7 @@ impl Thread {
 
     /// Subscribes a connection to those of its user's own streams that are new.
     fn follow(&self, connection: &Arc<Connection>) -> Result<()> {
-        if !connection.hears_own || !connection.is_here() {
+        if !connection.hears_own || !connection.is_connected() {
             return Ok(());
         }
         for stream in streams::own(&self.conn, connection.user)? {
@@ -195,7 +195,7 @@ impl Thread {
             if streams::find_audible(&self.conn, connection.user, &heard.1)?.is_some() {
                 audible.insert(heard);
             } else {
-                self.hub.revoke(connection, &heard.1, Unsubscribe::BY_SERVER);
+                self.hub.end_subscription(connection, &heard.1, Unsubscribe::BY_SERVER);
             }
         }
         Ok(())

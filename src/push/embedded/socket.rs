@@ -261,9 +261,9 @@ impl Socket {
                 self.connected = Some((connection, heartbeat));
                 Ok(())
             }
-            Err(CommandError::Reply(failure)) if is_listener => Err(listener_disconnect(failure).into()),
+            Err(CommandError::Reply(failure)) if is_listener => Err(disconnect_without_reply(failure).into()),
             Err(CommandError::Reply(failure)) => {
-                self.push.metrics.error(failure.code);
+                self.push.metrics.command_error(failure.code);
                 self.outbox.push(self.encoding.frame(Reply::new(id, Answer::Error(failure.into()))));
                 self.send_queued().await?;
                 // The client acts on the error and closes the connection; anything else that it sends is ignored.
@@ -311,7 +311,7 @@ impl Socket {
     async fn timed_out(&mut self) -> Result<(), End> {
         let Some((connection, heartbeat)) = &mut self.connected else { return Err(Disconnect::STALE.into()) };
         heartbeat.beat(&self.push, connection)?;
-        self.abuse_bounds.pinged();
+        self.abuse_bounds.begin_interval();
         if self.pings != Pings::Messages {
             match timeout(WRITE_WITHIN, self.stream.send(Message::Ping(Bytes::new()))).await {
                 Ok(Ok(())) => {}
@@ -335,7 +335,7 @@ impl Socket {
         self.forget();
         let (frame, last) = match end {
             End::Close(why) => {
-                let last = (self.encoding == Encoding::Listener).then(|| farewell(Encoding::Listener, why.clone()));
+                let last = (self.encoding == Encoding::Listener).then(|| listener_end_message(Encoding::Listener, why.clone()));
                 (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
             End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
@@ -369,11 +369,11 @@ impl Drop for Socket {
 }
 
 /// The close reason for a listener, which gets no replies, instead of an error in a reply.
-pub fn listener_disconnect(failure: Failure) -> Disconnect {
+pub fn disconnect_without_reply(failure: Failure) -> Disconnect {
     if failure == Failure::TOKEN_EXPIRED { Disconnect::EXPIRED } else { Disconnect::INTERNAL }
 }
 
 /// The last message to a listener: why the connection ends.
-pub fn farewell(encoding: Encoding, why: Disconnect) -> Bytes {
+pub fn listener_end_message(encoding: Encoding, why: Disconnect) -> Bytes {
     encoding.frame(Reply::push("", PushBody::Disconnect(why.into())))
 }

@@ -41,7 +41,7 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
     let early = match channel {
         name if name.len() > CHANNEL_NAME_MAX => Some(Failure::BAD_REQUEST),
         _ if connection.is_subscribed(channel) => Some(Failure::ALREADY_SUBSCRIBED),
-        _ if connection.is_full() => Some(Failure::LIMIT_EXCEEDED),
+        _ if connection.has_most_subscriptions() => Some(Failure::LIMIT_EXCEEDED),
         name if !name.is_ascii() => Some(Failure::BAD_REQUEST),
         name if name.contains(':') => Some(Failure::UNKNOWN_CHANNEL), // of a namespace; this server has none
         _ if request.r#type != 0 => Some(Failure::NOT_AVAILABLE),
@@ -71,12 +71,12 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
 /// after the position in the request. Nothing happens if the connection is subscribed already, has ended, or has no reply
 /// to its `connect` yet.
 pub fn impose(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<(), CommandError> {
-    if !connection.is_here() {
+    if !connection.is_connected() {
         return Ok(());
     }
     let Start { begun, result, seq } = match begin(push, connection, request, terms) {
         // The connection may have ended since, or subscribed by itself.
-        Err(_) if !connection.is_here() || connection.is_subscribed(&request.channel) => return Ok(()),
+        Err(_) if !connection.is_connected() || connection.is_subscribed(&request.channel) => return Ok(()),
         begun => begun?,
     };
     let SubscribeResult { recoverable, epoch, offset, positioned, publications, .. } = result;

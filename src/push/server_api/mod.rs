@@ -5,7 +5,7 @@
 //! No command subscribes a user to a channel without the right to it.
 
 mod answers;
-mod clients;
+mod connection_commands;
 pub mod kept_state;
 mod publishing;
 mod queries;
@@ -22,7 +22,7 @@ use self::answers::{Answer, MOST, Refused, Reply, json, read};
 
 use crate::{
     error::{Code, Error, Result},
-    net::bounded_body,
+    net::bounded_request_body,
     push::{context::Push, embedded::codes::Failure},
 };
 
@@ -31,7 +31,7 @@ const BODY_MAX: usize = 1 << 20;
 /// `POST /api/METHOD`, and the older form `POST /api`, in which each line is a command `{"method", "params"}`.
 #[handler]
 pub async fn call(req: &Request, push: Data<&Arc<Push>>, body: Body) -> poem::Result<Response> {
-    let body = bounded_body::read(body, BODY_MAX).await?;
+    let body = bounded_request_body::read(body, BODY_MAX).await?;
     let answered = match (str::from_utf8(&body), req.raw_path_param("method")) {
         (Ok(body), Some("batch")) => batch(push.0, body).await,
         (Ok(body), Some(method)) => answer(push.0, method, body).await.map(|result| json(&Reply::Result(result))),
@@ -50,10 +50,10 @@ async fn answer(push: &Arc<Push>, method: &str, params: &str) -> Answer {
     match method {
         "publish" => publishing::publish(push, read(params)?).await,
         "broadcast" => publishing::broadcast(push, read(params)?).await,
-        "subscribe" => clients::subscribe(push, read(params)?),
-        "unsubscribe" => clients::unsubscribe(push, &read(params)?),
-        "disconnect" => clients::disconnect(push, read(params)?),
-        "refresh" => clients::refresh(push, &read(params)?),
+        "subscribe" => connection_commands::subscribe(push, read(params)?),
+        "unsubscribe" => connection_commands::unsubscribe(push, &read(params)?),
+        "disconnect" => connection_commands::disconnect(push, read(params)?),
+        "refresh" => connection_commands::refresh(push, &read(params)?),
         "presence" => queries::presence(push, &read(params)?),
         "presence_stats" => queries::presence_stats(push, &read(params)?),
         "history" => queries::history(push, &read(params)?),

@@ -1,6 +1,6 @@
 //! The state that the job of webhook deliveries shares with the rest of the server.
 
-pub mod sender;
+pub mod webhook_sender;
 
 use std::{
     collections::HashSet,

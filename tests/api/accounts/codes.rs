@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidings::{
     config::Switch,
-    domain::accounts::{mailbox, sessions::Device},
+    domain::accounts::{mailed_links, sessions::Device},
     error::Code,
 };
 
@@ -96,7 +96,7 @@ async fn after_twenty_wrong_codes_in_a_day_an_account_is_mailed_links_alone() {
     server.register("ada").await;
     server.register("grace").await;
     let enter = |request: &str, code: &str| {
-        server.write(|tx| mailbox::enter_by_code(tx, request, code, &Device::default())).unwrap().is_some()
+        server.write(|tx| mailed_links::enter_by_code(tx, request, code, &Device::default())).unwrap().is_some()
     };
     // A right one counts for nothing.
     let request = ask(&server, ADA).await;
@@ -209,9 +209,10 @@ async fn a_code_takes_the_same_statements_for_an_address_without_an_account() {
             for round in 1..=7 {
                 let [known, unknown] = [ADA, "nobody@example.org"].map(|email| {
                     let mut request = String::new();
-                    let asked = statements(tx, |tx| mailbox::request_code(tx, email).map(|secret| request = secret)).unwrap();
+                    let asked =
+                        statements(tx, |tx| mailed_links::request_code(tx, email).map(|secret| request = secret)).unwrap();
                     let entered =
-                        statements(tx, |tx| mailbox::enter_by_code(tx, &request, "000000", &Device::default()).map(drop))
+                        statements(tx, |tx| mailed_links::enter_by_code(tx, &request, "000000", &Device::default()).map(drop))
                             .unwrap();
                     [asked.len(), entered.len()]
                 });

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use tidings::{
-    domain::accounts::{mailbox, one_time_tokens::Purpose},
+    domain::accounts::{mailed_links, one_time_tokens::Purpose},
     error::Code,
 };
 
@@ -274,18 +274,18 @@ async fn a_link_takes_the_same_statements_for_an_address_without_an_account() {
     server
         .write(|tx| {
             // As much as the registration has mailed.
-            mailbox::request_link(tx, "nobody@example.org", Purpose::EmailVerification)?;
+            mailed_links::request_link(tx, "nobody@example.org", Purpose::EmailVerification)?;
             for purpose in [Purpose::MagicLink, Purpose::PasswordReset, Purpose::EmailVerification] {
                 // The last ones are past the limit of a recipient.
                 for round in 1..=7 {
                     let [known, unknown] = ["ada@example.org", "nobody@example.org"]
-                        .map(|email| statements(tx, |tx| mailbox::request_link(tx, email, purpose)).unwrap());
+                        .map(|email| statements(tx, |tx| mailed_links::request_link(tx, email, purpose)).unwrap());
                     assert!(!known.is_empty());
                     assert_eq!(known, unknown, "{purpose:?}, request {round}");
                 }
             }
             let [known, unknown] = ["ada@example.org", "nobody@example.org"]
-                .map(|email| statements(tx, |tx| mailbox::mail_about_guesses(tx, email, 5)).unwrap());
+                .map(|email| statements(tx, |tx| mailed_links::mail_about_guesses(tx, email, 5)).unwrap());
             assert_eq!(known, unknown);
             Ok(())
         })

@@ -276,7 +276,7 @@ async fn registration_can_be_limited_to_invited_addresses() {
     let owner = server.write(|tx| {
         let new = tidings::domain::accounts::New::check("owner@example.org", Some("owner"), "", "").unwrap();
         let hash = tidings::secret::hash_password(PASSWORD)?;
-        tidings::domain::accounts::administration::create(tx, &new, &hash)
+        tidings::domain::accounts::by_operator::create(tx, &new, &hash)
     });
     owner.unwrap();
     let owner = server.log_in("owner", PASSWORD).await;

@@ -26,7 +26,7 @@ use tidings::{
                 following,
                 queue::{self, Claim},
             },
-            feeds, received,
+            incoming_posts, received,
         },
     },
     error::{Code, Error, Result},
@@ -115,7 +115,7 @@ async fn finish(app: &App) -> usize {
 /// Lets webhooks follow the log by one slice; false if there was nothing left.
 async fn follow(app: &App) -> bool {
     let from = app.db.write(following::start).await.unwrap();
-    let ahead = app.db.read(|conn| following::look_ahead(conn, from)).unwrap();
+    let ahead = app.db.read(|conn| following::skip_irrelevant_rows(conn, from)).unwrap();
     app.db.write(move |tx| following::queue_from_log(tx, ahead.seq)).await.unwrap();
     ahead.next == following::Next::Work
 }
@@ -175,7 +175,11 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
         assert!(access::membership(conn, organisation, grace.user)?.is_none());
         assert!(record::find(conn, grace, LAST_CHANNEL)?.is_none());
         assert!(streams::find_audible(conn, grace.user, &LAST_CHANNEL.to_string())?.is_none());
-        assert!(tidings::domain::channels::reading::members(conn, LAST_CHANNEL)?.iter().all(|(user, _)| *user != grace.user));
+        assert!(
+            tidings::domain::channels::reading::counts_of_members(conn, LAST_CHANNEL)?
+                .iter()
+                .all(|(user, _)| *user != grace.user)
+        );
         Ok(stands)
     });
     assert!(stands.unwrap() > 200, "most follows later");
@@ -239,8 +243,14 @@ async fn many_webhooks_pause_when_their_owners_mailbox_is_proved_and_until_then_
         assert!(is_refused(&app).await);
         let is_hers = scene.number(&format!("select owner_id = {} from webhooks limit 1", blob(&user.to_string()))) == 1;
         let feed = |tx: &mut tidings::db::Tx| {
-            let fed = feeds::Feed { message: "fed".into(), ..feeds::Feed::default() };
-            feeds::receive(tx, None, "abc", Some(&fed), (&received::Received::from_query(), &sender_proof::Proof::default()))
+            let fed = incoming_posts::Feed { message: "fed".into(), ..incoming_posts::Feed::default() };
+            incoming_posts::receive(
+                tx,
+                None,
+                "abc",
+                Some(&fed),
+                (&received::Received::from_query(), &sender_proof::Proof::default()),
+            )
         };
         assert_eq!(app.db.write(feed).await.is_err(), is_hers, "Ada's may still be fed");
         assert!(follow(&app).await);
@@ -299,7 +309,7 @@ async fn the_holders_of_a_deleted_role_have_a_members_rights_at_once() {
         .read(|conn| {
             let member = roles::find(conn, organisation, "member")?.unwrap().rights;
             assert_eq!(access::membership(conn, organisation, last)?.unwrap().rights, member);
-            assert_eq!(memberships::find_for_caller(conn, ada, organisation, last)?.1.role.name, "member");
+            assert_eq!(memberships::find_with_callers(conn, ada, organisation, last)?.1.role.name, "member");
             assert!(roles::find(conn, organisation, "poster")?.is_none());
             assert_eq!(roles::list(conn, ada, organisation)?.len(), 5);
             Ok(())

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use tidings::{
-    db::{Db, Tx, write_once},
+    db::{Db, Tx, write_beside_server},
     domain::{log::events, webhooks::delivery::queue},
     error::{Code, Error, Result},
     event::{Effect, Kind, Stream},
@@ -43,7 +43,7 @@ impl Fixture {
 
     /// A transaction of another process.
     fn write_beside<T>(&self, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
-        write_once(self.folder.path(), &site(self.folder.path()), Time::now(), f)
+        write_beside_server(self.folder.path(), &site(self.folder.path()), Time::now(), f)
     }
 }
 

@@ -244,7 +244,7 @@ async fn a_reset_password_ends_the_tokens_of_the_users_bots() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bot = make(&grace_as_admin(&ada, &grace, &organisation).await, &organisation, "Build server").await;
-    server.write(|tx| tidings::domain::accounts::administration::log_out(tx, "grace@example.org")).unwrap();
+    server.write(|tx| tidings::domain::accounts::by_operator::log_out(tx, "grace@example.org")).unwrap();
     bot.program.get("/profile").await.expect(401);
 }
 

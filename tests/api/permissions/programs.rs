@@ -20,7 +20,7 @@ fn scope_of(operation: &str) -> Option<Scope> {
 /// What is wrong with the answers of a row's operation.
 async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
     let programs = &scene.programs;
-    let (owner, is_for_one_channel) = (row.expected[OWNER], scopes::admits_channel_tokens(&row.operation));
+    let (owner, is_for_one_channel) = (row.expected[OWNER], scopes::admits_channel_limited_tokens(&row.operation));
     let scope = scope_of(&row.operation);
     let mut callers: Vec<(&str, &Client)> = vec![("all scopes", &programs.all)];
     if let Some(scope) = scope {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tidings::{
     db,
     domain::{
-        accounts::administration,
+        accounts::by_operator,
         log::{cursors, events},
     },
 };
@@ -291,7 +291,7 @@ async fn an_ended_session_an_account_and_an_organisation_disconnect_their_users(
     assert_eq!(stand_in.disconnected().await, (grace.user_id.clone(), 3014));
 
     // As the command line does it, beside the server.
-    server.write(|tx| administration::set_active(tx, &email("grace"), false)).unwrap();
+    server.write(|tx| by_operator::set_active(tx, &email("grace"), false)).unwrap();
     assert_eq!(stand_in.disconnected().await, (grace.user_id.clone(), 3014));
 
     ada.delete(&format!("/organisations/{organisation}")).await.expect(204);

@@ -1,7 +1,7 @@
 //! The world in which webhooks are tried.
 
 use serde_json::{Value, json};
-use tidings::domain::accounts::administration;
+use tidings::domain::accounts::by_operator;
 
 use crate::{
     harness::{Client, Server},
@@ -66,7 +66,7 @@ impl Scene {
 
     /// Enables or disables an account, as the server's administrator does.
     pub fn set_active(&self, account: &Client, is_active: bool) {
-        self.server.write(|tx| administration::set_active(tx, &account.email, is_active)).unwrap();
+        self.server.write(|tx| by_operator::set_active(tx, &account.email, is_active)).unwrap();
     }
 
     /// Ada removes a member from the channel.

@@ -13,7 +13,7 @@ use crate::{
 use serde_json::{Value, json};
 use tidings::{
     db::Tx,
-    domain::{accounts::administration, channel_purging, webhooks::delivery::queue},
+    domain::{accounts::by_operator, channel_purging, webhooks::delivery::queue},
     error::Result,
     time::Time,
 };
@@ -225,7 +225,7 @@ impl World {
     async fn bring_back(&mut self, who: usize, channel: &str) {
         let email = self.people[who].email.clone();
         if self.server.number(&format!("select is_active from users where email = '{email}'")) == 0 {
-            self.write(|tx| administration::set_active(tx, &email, true).map(|()| 1));
+            self.write(|tx| by_operator::set_active(tx, &email, true).map(|()| 1));
             self.people[who] = self.server.log_in(NAMES[who], PASSWORD).await;
         }
         let user = self.people[who].user_id.clone();
@@ -237,7 +237,7 @@ impl World {
 
     fn disable(&mut self, who: usize) {
         let email = self.people[who].email.clone();
-        self.write(|tx| administration::set_active(tx, &email, false).map(|()| 1));
+        self.write(|tx| by_operator::set_active(tx, &email, false).map(|()| 1));
         self.done.insert("disable".into());
     }
 

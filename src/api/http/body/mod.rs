@@ -29,7 +29,7 @@ pub use self::{
 };
 use crate::{
     error::{Code, Error, Refusal},
-    net::bounded_body,
+    net::bounded_request_body,
 };
 
 /// Bytes of a body of a sender without a session.
@@ -124,7 +124,7 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
 
 /// Reads a body within the limit of its request, or within `least` bytes if that is more. 413 past the limit.
 pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
-    bounded_body::read(body, Bound::of(req).max(least)).await
+    bounded_request_body::read(body, Bound::of(req).max(least)).await
 }
 
 /// Works like [`read`]. 400 if the body is not declared to be JSON.

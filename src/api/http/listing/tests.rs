@@ -50,7 +50,7 @@ fn a_list_that_is_found_at_once_is_read_in_parts() {
             Ok(found.into_iter().map(|row| format!("{row:0length$}")).collect())
         };
         let page = Page { offset: 20, size };
-        let Filled { data, rest } = fill_in_two_steps_bounded(Bounds { bytes: 1000, part }, page, find, read, |row| row).unwrap();
+        let Filled { data, rest } = fill_in_two_steps_within(Bounds { bytes: 1000, part }, page, find, read, |row| row).unwrap();
         (data.len(), rest, asked)
     };
     assert_eq!(filled(30, 20, 7, 99), (20, None, vec![16, 4]));

@@ -7,8 +7,9 @@ use crate::{
     domain::{
         access::{self, Caller},
         accounts::{
-            self, mailbox,
+            self,
             mailbox_proof::{self, Proof},
+            mailed_links,
             one_time_tokens::{self, Purpose, Status},
             registration, sessions,
         },
@@ -76,7 +77,7 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<Found>> {
 
 /// Finds an open invitation by its token. 400 if there is none; 422 if it is expired or used, or its sender may no longer
 /// send it.
-pub fn open(conn: &View, token: &str) -> Result<Found> {
+pub fn find_acceptable(conn: &View, token: &str) -> Result<Found> {
     let found =
         look_up(conn, token)?.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The invitation token is invalid")))?;
     match found.status {
@@ -97,7 +98,7 @@ pub fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter
 /// Makes the caller a member and begins a session. The token of the mail also proves the mailbox. 403 if the caller's
 /// address is not the invited one, 400 and 422 for a bad token; other errors as in [`sessions::start`].
 pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
-    let open = open(tx, token)?;
+    let open = find_acceptable(tx, token)?;
     let user = accounts::own(tx, caller)?;
     if user.email != open.email {
         return Err(Error::Forbidden(Code::InvitationForAnother, "The invitation is for another e-mail address"));
@@ -116,7 +117,7 @@ pub fn accept_as_new(
     password_hash: &str,
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
-    let open = open(tx, token)?;
+    let open = find_acceptable(tx, token)?;
     require_new_account_allowed(tx, &open)?;
     registration::require_may_register(tx, &open.email)?;
     let id = accounts::create(tx, new, password_hash)?;
@@ -124,7 +125,7 @@ pub fn accept_as_new(
     let user = if open.is_mailed {
         mailbox_proof::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
-        mailbox::mail_link(tx, &open.email, Purpose::EmailVerification)?;
+        mailed_links::mail_link(tx, &open.email, Purpose::EmailVerification)?;
         user
     };
     finish(tx, open, user, device)

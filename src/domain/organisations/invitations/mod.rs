@@ -117,7 +117,7 @@ pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) ->
 
 /// The caller's membership, and the sender whose invitations the caller may see: none for all senders.
 fn listing(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<(Membership, Option<UserId>)> {
-    let membership = access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, access::OUTSIDER)?;
+    let membership = access::require_right(conn, caller, Rights::INVITE_MEMBERS, organisation, access::OUTSIDER)?;
     let by = (!sees_others(membership)).then_some(caller.user);
     Ok((membership, by))
 }
@@ -152,7 +152,7 @@ pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
 }
 
 /// Finds the invitation of an address that was not accepted, even if it has expired.
-pub fn find_open(conn: &Connection, organisation: OrganisationId, email: &str) -> Result<Option<Invitation>> {
+pub fn find_unaccepted(conn: &Connection, organisation: OrganisationId, email: &str) -> Result<Option<Invitation>> {
     let sql = format!("{SELECT} where i.organisation_id = ?1 and i.email = ?2 and i.accepted_at is null");
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, email), from_row).optional()?)
 }

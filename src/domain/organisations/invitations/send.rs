@@ -10,7 +10,7 @@ use crate::{
         access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
         accounts, mail_queue,
         organisations::{
-            administration,
+            by_operator,
             invitations::{self, Invitation},
             roles::{self, Role},
         },
@@ -91,7 +91,7 @@ pub fn create_for_operator(
     let answers = invite(tx, caller.user, organisation, emails, role.id)?;
     let name = accounts::own(tx, caller)?.shown_name();
     for mail in mails(tx, &name, organisation, answers.iter().flatten())? {
-        mail_queue::insert(tx, &mail)?;
+        mail_queue::add_unchecked(tx, &mail)?;
     }
     Ok(answers.into_iter().map(|answer| answer.map(drop).map_err(|declined| declined.reason.says)).collect())
 }
@@ -123,7 +123,7 @@ fn already_invited(email: &str) -> Refusal {
 
 /// The caller's membership. Needs `invite:members`; 404 for outsiders.
 fn inviter(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Membership> {
-    access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)
+    access::require_right(conn, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)
 }
 
 fn require_few(emails: &[String]) -> Result<()> {
@@ -241,7 +241,7 @@ fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, ro
     if inserted == 0 {
         return Ok(Err(already_invited(email)));
     }
-    let made = invitations::find_open(tx, organisation, email)?;
+    let made = invitations::find_unaccepted(tx, organisation, email)?;
     Ok(Ok(made.ok_or_else(|| Error::internal("the invitation was just made"))?))
 }
 
@@ -261,12 +261,12 @@ pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails:
         if !done.insert(address.clone()) {
             continue;
         }
-        let known = invitations::find_open(tx, organisation, &address)?
+        let known = invitations::find_unaccepted(tx, organisation, &address)?
             .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(membership));
         let invitation = known
             .ok_or_else(|| Error::Invalid(Code::NotInvited.says(format!("{address} has no pending invitation")).at("emails")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
-        if mail_queue::within_quota(tx, &address, MailKind::Invitation)? {
+        if mail_queue::recipient_has_quota(tx, &address, MailKind::Invitation)? {
             again.push(renew(tx, caller.user, invitation)?);
         } else {
             mail_queue::log_dropped(MailKind::Invitation);
@@ -306,11 +306,12 @@ fn hashes(site: &Site, id: InvitationId, generation: i64) -> (Hash, Hash) {
 /// Makes the mail's link of an address's open or new invitation, for the command line; mails nothing. The organisation's
 /// owner becomes the sender. The operator, who passes the link on, vouches for the address. 422 if the address is a member's
 /// or its open invitation is to another role.
-pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
+pub fn link_without_mail(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = text::email(email, "email").map_err(Error::BadRequest)?;
-    let owner = administration::caller_for_owner(tx, organisation)?.user;
+    let owner = by_operator::owner_as_caller(tx, organisation)?.user;
     let role = operators_role(tx, organisation, role)?;
-    let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
+    let open =
+        invitations::find_unaccepted(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
     let invitation = match open {
         Some(open) if open.role_id != role.id => {
             let other = roles::get(tx, open.role_id)?.name;

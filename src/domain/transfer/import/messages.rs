@@ -16,7 +16,7 @@ use crate::{
         },
         text,
         transfer::records::{Message, Reaction},
-        webhooks::{EventName, feeds},
+        webhooks::{EventName, incoming_posts},
     },
     error::{Code, Error, Refusal, Result},
     id::{ChannelId, MessageId, UserId},
@@ -135,9 +135,9 @@ struct Place {
 
 /// Checks the texts as posts and feeds do. The author of a post is a name in the channel, which is a label, too.
 fn check(message: &Message) -> Result<(), Refusal> {
-    feeds::Username::check(&message.username, "username")?;
+    incoming_posts::Username::check(&message.username, "username")?;
     EventName::check(&message.event_name, "event_name")?;
-    feeds::ActionType::check(&message.action_type, "action_type")?;
+    incoming_posts::ActionType::check(&message.action_type, "action_type")?;
     if message.deleted_at.is_none() {
         Content::check(&message.content, "content")?;
     }
@@ -172,7 +172,7 @@ fn settle(tx: &Tx, message: &Message, place: mentions::Place, author: Option<Use
         channel,
         is_live,
         is_live && root.is_none(),
-        is_live && mentions::mention_everybody(mentions),
+        is_live && mentions::include_everybody(mentions),
         n,
         message.created_at,
     ))?;

@@ -86,7 +86,7 @@ impl Import {
     }
 
     /// Imports a record. 400 for one that breaks a rule, or refers to what is not the organisation's.
-    pub fn record(&mut self, tx: &mut Tx, record: Record) -> Result<()> {
+    pub fn import_record(&mut self, tx: &mut Tx, record: Record) -> Result<()> {
         let records = record.kind();
         let is_new = match record {
             Record::Person(person) => self.person(tx, &person),
@@ -112,7 +112,7 @@ impl Import {
     /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.
     pub fn into_existing(&mut self, organisation: OrganisationId) {
         (self.organisation, self.into) = (Some(organisation), Some(organisation));
-        self.taken = Identifiers::of(organisation);
+        self.taken = Identifiers::of_organisation(organisation);
     }
 
     /// Notes that something is not imported, or not as it was.

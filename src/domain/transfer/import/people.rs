@@ -86,7 +86,7 @@ impl Import {
         if self.organisation.is_some() {
             return Err(Error::failed("the file has several organisations"));
         }
-        self.taken = Identifiers::of(organisation.id);
+        self.taken = Identifiers::of_organisation(organisation.id);
         let id = OrganisationId(self.taken.here(tx, organisation.id.0)?);
         if self.into.is_some_and(|into| into != id) {
             return Err(Error::failed(format!("the file has the organisation {id}, not the one that --organisation names")));

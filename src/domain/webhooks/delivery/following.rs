@@ -11,6 +11,7 @@ use crate::{
     domain::{
         log::cursors,
         messages::{lists, record::FED},
+        slice_budget::Budget,
         webhooks::{
             delivery::{
                 cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
@@ -20,7 +21,6 @@ use crate::{
             departures,
             trigger_words::TriggerWords,
         },
-        write_budget::Budget,
     },
     error::{Code, Error, Result},
     event::{Kind, Stream},
@@ -60,7 +60,7 @@ pub enum Next {
 }
 
 /// Skips rows that concern no webhook, at most one slice.
-pub fn look_ahead(conn: &Connection, after: i64) -> Result<Lookahead> {
+pub fn skip_irrelevant_rows(conn: &Connection, after: i64) -> Result<Lookahead> {
     let mut ahead = Lookahead { seq: after, next: Next::Nothing };
     let rows = cursor::rows(conn, after)?;
     for row in &rows {
@@ -86,7 +86,7 @@ pub fn save_cursor(tx: &mut Tx, seq: i64) -> Result<()> {
     cursors::advance(tx, WEBHOOKS, seq)
 }
 
-/// Processes a slice of the rows after the cursor, or after a later row up to which [`look_ahead`] has skipped. Returns the last
+/// Processes a slice of the rows after the cursor, or after a later row up to which [`skip_irrelevant_rows`] has skipped. Returns the last
 /// row processed.
 pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     let after = cursor::find(tx)?.max(after);

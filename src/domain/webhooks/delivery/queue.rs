@@ -15,13 +15,13 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
+        slice_budget,
         webhooks::{
             delivery::kind::DeliveryKind,
             owners,
             record::{self, Status},
             suspension,
         },
-        write_budget,
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, UserId, WebhookId},
@@ -165,7 +165,7 @@ pub const CLAIM: &str = concat!(
 );
 
 /// Makes all deliveries due at once that a former server process had under lease when it ended. Returns how many.
-pub fn release(tx: &mut Tx) -> Result<usize> {
+pub fn release_all_leases(tx: &mut Tx) -> Result<usize> {
     let sql = "update deliveries set due_at = ?1, is_leased = 0 where is_leased = 1";
     Ok(tx.prepare_cached(sql)?.execute([tx.now()])?)
 }
@@ -194,7 +194,7 @@ pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     let idle = "select n, octet_length(payload)
         from (select n, payload from webhook_events order by n limit ?1) oldest
         where not exists (select 1 from deliveries d where d.event_n = oldest.n)";
-    let idle: Vec<i64> = write_budget::rows(tx, idle, [limit])?;
+    let idle: Vec<i64> = slice_budget::rows(tx, idle, [limit])?;
     let sql = "delete from webhook_events where n in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }

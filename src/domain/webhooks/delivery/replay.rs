@@ -44,7 +44,7 @@ pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookI
 /// Lists the webhook's events made from `since` until before `until` that are not queued, whether they were delivered or
 /// given up. For managers; [`replay_some`] queues them again. 422 for more than 1,000 events, and for a webhook that does
 /// not deliver.
-pub fn span(
+pub fn list_events_between(
     conn: &Connection,
     caller: Caller,
     channel: ChannelId,
@@ -138,8 +138,8 @@ pub struct Tested<'a> {
 
 /// Builds a test event, whatever the webhook's status. For managers. 422 without an address, and when the secret can't be
 /// read.
-pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
-    let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
+pub fn build_test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
+    let organisation = access::require_webhook_manager(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = record::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
     let message = "A test: this webhook's deliveries arrive.";

@@ -148,7 +148,7 @@ pub const DUE: &str = due!("w.id = ?1");
 const ALL: &str = due!("w.id > ?1 order by w.id limit ?2");
 
 /// Reads what the webhook has to deliver; none if it delivers nothing or has nothing queued.
-pub fn find(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
+pub fn read_due(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
     Ok(conn.prepare_cached(DUE)?.query_row([webhook], from_row).optional()?.and_then(|(_, due)| due))
 }
 

@@ -12,7 +12,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::messages::{record::Message, single},
+    domain::messages::{linked_message, record::Message},
     error::Result,
     id::{ChannelId, MessageId},
     state::App,
@@ -27,7 +27,7 @@ impl Api {
     /// Answers a post or a reply with its channel, as a link to the message needs them. For members of its channel.
     #[oai(path = "/messages/:message_id", method = "get", operation_id = "getMessage", tag = "Tag::Messages")]
     async fn get(&self, caller: Bearer, app: Data<&App>, message_id: Path<MessageId>) -> Result<Success<SingleMessage>> {
-        let (message, place) = app.db.read(|conn| single::get(conn, caller.0, *message_id))?;
+        let (message, place) = app.db.read(|conn| linked_message::get(conn, caller.0, *message_id))?;
         let channel = MessageChannel { id: message.channel, name: place.name, is_private: place.is_private, is_dm: place.is_dm };
         Ok(ok("Data retrieved successfully", SingleMessage { message, channel }))
     }

@@ -23,7 +23,7 @@ const TOLD: &str = "guessed ";
 
 /// Leases the mail that has been due longest, as [`mail_queue::claim`] does, and writes it if it is blank. None if there is none, or
 /// nobody to send it to.
-pub fn claim_mail(tx: &mut Tx) -> Result<Option<Claimed>> {
+pub fn claim_and_write(tx: &mut Tx) -> Result<Option<Claimed>> {
     let Some(claimed) = mail_queue::claim(tx)? else { return Ok(None) };
     let Some(blank) = claimed.mail.blank.clone() else { return Ok(Some(claimed)) };
     // A disabled account is treated like an unknown address.

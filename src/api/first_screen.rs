@@ -17,15 +17,15 @@ use super::{
         json::Answer,
         rows::Rows,
     },
-    organisations::permissions::Permissions,
+    organisations::role_rights::Permissions,
     push_tokens::{self, OwnOrganisation, StreamToken},
     tags::Tag,
 };
 use crate::{
     domain::{
         channels::{members::Member, reading::Counts, record::Visible},
+        first_screen::{self, Open},
         organisations::{Own, slugs::Slug},
-        start::{self, Open},
         streams,
     },
     error::{Error, Result},
@@ -60,7 +60,7 @@ impl Api {
             Slug::check(slug, "slug").map_err(Error::BadRequest)?;
         }
         let read = app.db.read_list(caller.user, move |conn| {
-            let start = start::read(conn, caller, slug.as_deref())?;
+            let start = first_screen::read(conn, caller, slug.as_deref())?;
             let streams = streams::own(conn, caller.user)?;
             let channel = match channel {
                 Some(name) => streams::open_to(conn, caller, &name)?.map(|_| name),

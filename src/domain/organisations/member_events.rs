@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Tells the organisation that a member has `joined`, was `updated` or was `removed`. `role` is the integer and the name of their role.
-pub fn announce(
+pub fn announce_member(
     tx: &mut Tx,
     organisation: OrganisationId,
     user: &accounts::User,
@@ -49,7 +49,7 @@ pub fn announce(
 
 /// Tells the user's own devices that the user has `joined` the organisation, or has `left` it, which every end of access is.
 /// `role` is the name of their role. New members hear the organisation's streams from now on.
-pub fn emit_own(tx: &mut Tx, organisation: OrganisationId, user: UserId, action: &str, role: &str) -> Result<()> {
+pub fn emit_membership_update(tx: &mut Tx, organisation: OrganisationId, user: UserId, action: &str, role: &str) -> Result<()> {
     let (name, slug, logo_url, owner): (String, String, String, UserId) = tx
         .prepare_cached("select name, slug, logo_url, owner_id from organisations where id = ?1")?
         .query_row([organisation], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
@@ -76,7 +76,7 @@ const TOLD: &[u8] = b"told ";
 
 /// Tells some of the user's organisations that the user was updated, in the order of the organisations' identifiers; then
 /// renames some of the user's direct messages.
-pub fn tell_slice(tx: &mut Tx, user: UserId, cursor: &[u8]) -> Result<Option<Cursor>> {
+pub fn tell_user_update_slice(tx: &mut Tx, user: UserId, cursor: &[u8]) -> Result<Option<Cursor>> {
     let told = |rest: &[u8]| Some([TOLD, rest].concat());
     match cursor.strip_prefix(TOLD) {
         None => Ok(emit_slice(tx, user, cursor)?.or_else(|| told(&[]))),
@@ -95,7 +95,7 @@ fn emit_slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>>
         .collect::<rusqlite::Result<_>>()?;
     let user = accounts::get(tx, user)?;
     for (organisation, role_id, role, status) in &memberships {
-        announce(tx, *organisation, &user, "updated", (*role_id, role), *status)?;
+        announce_member(tx, *organisation, &user, "updated", (*role_id, role), *status)?;
     }
     let last = memberships.last().filter(|_| memberships.len() == SLICE);
     Ok(last.map(|(organisation, ..)| organisation.0.as_bytes().to_vec()))

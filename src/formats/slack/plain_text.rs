@@ -95,7 +95,7 @@ fn literal(text: &str, plain: &mut String, is_code: &mut bool) {
 }
 
 /// Text as it stands between marks.
-pub fn escaped(text: &str) -> String {
+pub fn escaped_for_markdown(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -48,7 +48,7 @@ pub fn quote(text: &str) -> String {
 }
 
 /// Parts that say something, a line for each.
-pub fn join_lines(parts: impl IntoIterator<Item = String>) -> String {
+pub fn one_per_line(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
 

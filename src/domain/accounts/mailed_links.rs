@@ -1,7 +1,7 @@
 //! Links in mails: magic links, password resets, and verification of the address.
 //!
 //! An unknown address gets the same answer as a known one, at the same cost: its mail is queued, too, and dropped later
-//! ([`super::blank_mails`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that were mailed
+//! ([`super::unwritten_mails`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that were mailed
 //! before stay valid. The limit of the requesting network is kept before that ([`crate::limits::Limits::mailed_link`]).
 
 use crate::{
@@ -38,7 +38,7 @@ pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
     sessions::require_enabled_account(&user)?;
     // Mailed links stay valid, because no mail replaces them.
     let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, tx.site().reset_lifetime, None)?;
-    Ok(mail::reset_address(tx.site(), &token))
+    Ok(mail::password_reset_url(tx.site(), &token))
 }
 
 /// Mails a magic link with a code to the account of such an address, and returns the secret that must come with the code.
@@ -49,7 +49,7 @@ pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
     Ok(request)
 }
 
-/// Queues a mail with a link, which is written once it is due ([`super::blank_mails`]). Past a limit it changes nothing: it voids no
+/// Queues a mail with a link, which is written once it is due ([`super::unwritten_mails`]). Past a limit it changes nothing: it voids no
 /// token without a mail that replaces it.
 pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     let kind = match purpose {
@@ -61,17 +61,17 @@ pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
 }
 
 fn queue_blank(tx: &mut Tx, kind: MailKind, email: &str, blank: Blank) -> Result<()> {
-    if !mail_queue::within_quota(tx, email, kind)? {
+    if !mail_queue::recipient_has_quota(tx, email, kind)? {
         mail_queue::log_dropped(kind);
         return ask_in_vain(tx);
     }
-    mail_queue::insert(tx, &mail::to_be_written(kind, email, blank))
+    mail_queue::add_unchecked(tx, &mail::to_be_written(kind, email, blank))
 }
 
 /// Tells the owner of an address's account, if there is one, that its password is being guessed at from about so many networks.
 /// At most one such mail a day is sent.
 pub fn mail_about_guesses(tx: &mut Tx, email: &str, networks: u32) -> Result<()> {
-    mail_queue::insert(tx, &mail::to_be_written(MailKind::Notice, email, Blank::Guesses { networks }))
+    mail_queue::add_unchecked(tx, &mail::to_be_written(MailKind::Notice, email, Blank::Guesses { networks }))
 }
 
 /// Makes a request that mails nothing write to disk all the same: a missing fsync would tell of the limit.

@@ -59,13 +59,13 @@ pub fn delete(tx: &mut Tx, id: ChannelId) -> Result<()> {
         .prepare_cached("select owner_id from channels where id = ?1 and deleted_at is null and is_dm = 0")?
         .query_row([id], |row| row.get(0))
         .optional()?;
-    let owner = Caller::acting_as(owner.ok_or(UNKNOWN_CHANNEL)?);
+    let owner = Caller::operator_as(owner.ok_or(UNKNOWN_CHANNEL)?);
     channels::delete(tx, owner, id)
 }
 
 /// Restores a deleted channel that is not erased yet, with its members and messages. Pushes `channel_update`. 404 if there is
 /// no such channel, 422 if another one has taken its name.
-pub fn restore(tx: &mut Tx, id: ChannelId) -> Result<()> {
+pub fn undelete(tx: &mut Tx, id: ChannelId) -> Result<()> {
     let restored: Option<(OrganisationId, UserId, bool)> = tx
         .prepare_cached(
             "update channels set deleted_at = null, updated_at = ?2 where id = ?1 and deleted_at is not null and is_dm = 0

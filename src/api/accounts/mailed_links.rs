@@ -17,7 +17,7 @@ use crate::{
     domain::{
         accounts::{
             self, GivenPassword, Password,
-            mailbox::{self, Companion},
+            mailed_links::{self, Companion},
             one_time_tokens::{self, Purpose, Token},
         },
         text::{Email, lenient_email},
@@ -38,7 +38,7 @@ impl Api {
         let email = address(&body.email)?;
         require_mail(&app).await?;
         app.limits.mailed_link(visitor.address)?;
-        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::MagicLink)).await?;
+        app.db.write(move |tx| mailed_links::request_link(tx, &email, Purpose::MagicLink)).await?;
         Ok(done("Magic link sent successfully"))
     }
 
@@ -58,7 +58,7 @@ impl Api {
         let (token, device) = (body.0.token.0, entrant.device.clone());
         let log_in = async {
             app.db.read(|conn| one_time_tokens::find(conn, Purpose::MagicLink, &token))?; // a guess costs the writer nothing
-            app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &device)).await
+            app.db.write_sized(body.1, move |tx| mailed_links::enter(tx, &token, &device)).await
         };
         let started = entrant.run_log_in(&app, log_in).await?;
         Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
@@ -73,7 +73,7 @@ impl Api {
         let email = address(&body.email)?;
         require_mail(&app).await?;
         app.limits.mailed_link(visitor.address)?;
-        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::PasswordReset)).await?;
+        app.db.write(move |tx| mailed_links::request_link(tx, &email, Purpose::PasswordReset)).await?;
         Ok(done("Password reset link sent successfully"))
     }
 
@@ -84,13 +84,13 @@ impl Api {
     #[oai(path = "/auth/password-reset/verify", method = "post", operation_id = "resetPassword", tag = "Tag::Accounts")]
     async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
         let (token, password) = (body.0.token.0, body.0.new_password.0);
-        let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
+        let user = app.db.read(|conn| mailed_links::find_reset(conn, &token))?;
         accounts::check_new_password(&password, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if app.verify(visitor.address, password.clone(), user.password_hash).await? {
             return Err(Error::Invalid(Code::PasswordUnchanged.says("new_password is the old password").at("new_password")));
         }
         let hash_password = app.hash_password(visitor.address, password).await?;
-        app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &token, &hash_password)).await?;
+        app.db.write_sized(body.1, move |tx| mailed_links::reset(tx, &token, &hash_password)).await?;
         Ok(done("Password reset successfully"))
     }
 
@@ -102,7 +102,7 @@ impl Api {
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         app.limits.mailed_link(visitor.address)?;
-        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::EmailVerification)).await?;
+        app.db.write(move |tx| mailed_links::request_link(tx, &email, Purpose::EmailVerification)).await?;
         Ok(done("Verification email sent successfully"))
     }
 
@@ -115,19 +115,19 @@ impl Api {
     #[oai(path = "/auth/email-request/verify", method = "post", operation_id = "verifyEmail", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
         let (token, password) = (body.0.token.0, into_string(body.0.password));
-        let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
+        let user = app.db.read(|conn| mailed_links::find_verification(conn, &token))?;
         let companion = match (caller.0, password) {
             (Some(caller), _) if caller.user == user.id => Companion::Session(caller),
             (_, Some(password)) => {
                 GivenPassword::check(&password, "password").map_err(Error::Invalid)?;
                 if !app.verify_log_in(visitor.address, &user.email, Some(&user), password, None).await? {
-                    return Err(mailbox::WRONG_PASSWORD);
+                    return Err(mailed_links::WRONG_PASSWORD);
                 }
                 Companion::Password(user.password_hash)
             }
             _ => Companion::Nothing, // A session of another account proves nothing about this one.
         };
-        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
+        app.db.write_sized(body.1, move |tx| mailed_links::verify(tx, &token, companion)).await?;
         Ok(done("Email verified successfully"))
     }
 }

@@ -133,7 +133,7 @@ struct FeedTarget {
 }
 
 /// Whether a webhook has this slug, even if it takes no feeds now.
-pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
+pub fn is_known_slug(conn: &Connection, slug: &str) -> Result<bool> {
     Ok(find(conn, slug)?.is_some())
 }
 
@@ -157,7 +157,7 @@ pub fn receive(
         }
     }
     if let Some(caller) = caller {
-        access::may_post(tx, caller, target.channel, HIDDEN_CHANNEL)?;
+        access::require_poster(tx, caller, target.channel, HIDDEN_CHANNEL)?;
     }
     if target.is_archived {
         return Err(Error::Forbidden(Code::ChannelArchived, "The channel is archived"));
@@ -197,7 +197,7 @@ pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u1
 /// of their own programs. The caller is the author; where the feed gives no name, their name in the channel is shown. 403
 /// for other callers, a direct message and an archived channel; 422 for an invalid feed.
 pub fn post_without_webhook(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
-    let access = access::may_post(tx, caller, channel, HIDDEN_CHANNEL)?;
+    let access = access::require_poster(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
     let mut checked = feed.check()?;

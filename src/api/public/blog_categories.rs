@@ -13,7 +13,7 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
             envelope::{Created, NoContent, Success, created, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, unpaged},
+            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -52,7 +52,7 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Category>>> {
-        let page = unpaged(*offset, *limit);
+        let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| blog_categories::list(conn, part), Category::from))?;
         Ok(listed("Blog categories retrieved successfully.", found, &address))
     }

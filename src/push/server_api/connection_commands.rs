@@ -97,7 +97,7 @@ pub struct UserChannelRequest {
 pub fn unsubscribe(push: &Push, request: &UserChannelRequest) -> Answer {
     let connections = request.whose.connections(push)?;
     stream(push, &request.channel)?;
-    connections.iter().for_each(|connection| push.hub.revoke(connection, &request.channel, Unsubscribe::BY_SERVER));
+    connections.iter().for_each(|connection| push.hub.end_subscription(connection, &request.channel, Unsubscribe::BY_SERVER));
     done()
 }
 

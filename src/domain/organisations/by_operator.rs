@@ -90,17 +90,17 @@ pub fn find(conn: &Connection, name: &str) -> Result<OrganisationId> {
 }
 
 /// A caller in the name of an organisation's owner.
-pub fn caller_for_owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
+pub fn owner_as_caller(conn: &Connection, id: OrganisationId) -> Result<Caller> {
     let owner = conn
         .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
         .query_row([id], |row| row.get(0))
         .optional()?;
-    Ok(Caller::acting_as(owner.ok_or(UNKNOWN_ORGANISATION)?))
+    Ok(Caller::operator_as(owner.ok_or(UNKNOWN_ORGANISATION)?))
 }
 
 /// A caller in the name of the member with this address. 422 if the account is no member.
-pub fn caller_for_member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Caller> {
-    let caller = Caller::acting_as(accounts::find_by_email(conn, email)?.ok_or(NO_ACCOUNT)?.id);
+pub fn member_as_caller(conn: &Connection, id: OrganisationId, email: &str) -> Result<Caller> {
+    let caller = Caller::operator_as(accounts::find_by_email(conn, email)?.ok_or(NO_ACCOUNT)?.id);
     access::require_member(
         conn,
         caller,
@@ -112,30 +112,30 @@ pub fn caller_for_member(conn: &Connection, id: OrganisationId, email: &str) -> 
 
 /// Makes the first administrator of the server and their organisation. 422 if there is an administrator already: all writes
 /// share one transaction at a time, so two people at once make one.
-pub fn make_server_administrator(tx: &mut Tx, new: &New, password_hash: &str, organisation: Edit) -> Result<()> {
-    if accounts::administration::has_superadmin(tx)? {
+pub fn create_first_administrator(tx: &mut Tx, new: &New, password_hash: &str, organisation: Edit) -> Result<()> {
+    if accounts::by_operator::has_superadmin(tx)? {
         return Err(Error::Invalid(Code::SetupOver.says("This server has an administrator already")));
     }
-    let user = accounts::administration::create(tx, new, password_hash)?;
-    organisations::create(tx, Caller::acting_as(user), organisation).map(drop)
+    let user = accounts::by_operator::create(tx, new, password_hash)?;
+    organisations::create(tx, Caller::operator_as(user), organisation).map(drop)
 }
 
 /// Makes an organisation with the account of this address as its owner, as it could itself.
 pub fn create(tx: &mut Tx, name: &str, owner: &str) -> Result<OrganisationId> {
     let owner = accounts::find_by_email(tx, owner)?.ok_or(NO_ACCOUNT)?;
     let new = Edit { name: Some(name.to_owned()), ..Edit::default() };
-    Ok(organisations::create(tx, Caller::acting_as(owner.id), new)?.id)
+    Ok(organisations::create(tx, Caller::operator_as(owner.id), new)?.id)
 }
 
 /// Deletes an organisation, as its owner could.
 pub fn delete(tx: &mut Tx, id: OrganisationId) -> Result<()> {
-    let owner = caller_for_owner(tx, id)?;
+    let owner = owner_as_caller(tx, id)?;
     organisations::delete(tx, owner, id)
 }
 
 /// Makes the member with this address the owner.
 pub fn transfer(tx: &mut Tx, id: OrganisationId, email: &str) -> Result<()> {
-    let owner = caller_for_owner(tx, id)?;
+    let owner = owner_as_caller(tx, id)?;
     let heir = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
     organisations::pass_on(tx, owner, id, heir.id).map(drop)
 }

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
     db::Tx,
-    domain::write_budget,
+    domain::slice_budget,
     error::Result,
     id::{CallbackId, ChannelId},
     time::Time,
@@ -12,7 +12,7 @@ use crate::{
 
 /// Deletes up to `limit` rows that belong to the webhooks of one channel that was deleted before the given time: first their
 /// deliveries with the text, then their history, then the webhooks. Returns how many: 0 when nothing is left to do.
-pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+pub fn purge_of_channel(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
     let mut gone = deliveries(tx, channel, limit)?;
     for sql in [
@@ -38,7 +38,7 @@ fn deliveries(tx: &Tx, channel: ChannelId, limit: u32) -> Result<usize> {
     let select = "select d.id, octet_length(e.payload) from webhooks w join deliveries d on d.webhook_id = w.id
            join webhook_events e on e.n = d.event_n
          where w.channel_id = ?1 limit ?2";
-    let found: Vec<CallbackId> = write_budget::rows(tx, select, (channel, limit))?;
+    let found: Vec<CallbackId> = slice_budget::rows(tx, select, (channel, limit))?;
     for id in &found {
         let event: i64 =
             tx.prepare_cached("delete from deliveries where id = ?1 returning event_n")?.query_row([id], |row| row.get(0))?;

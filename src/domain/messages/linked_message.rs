@@ -20,7 +20,7 @@ use crate::{
 pub fn get(conn: &Connection, caller: Caller, id: MessageId) -> Result<(Message, Place)> {
     let is_shown = |message: &Message| message.deleted_at.is_none() || message.reply_count > 0;
     let mut message = record::find(conn, id)?.filter(is_shown).ok_or(UNKNOWN)?;
-    access::require_in_channel(conn, caller, message.channel, UNKNOWN)?;
+    access::require_channel_member(conn, caller, message.channel, UNKNOWN)?;
     details::attach(conn, std::slice::from_mut(&mut message))?;
     let place = Place::find(conn, message.channel)?;
     Ok((message, place))

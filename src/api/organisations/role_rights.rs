@@ -72,7 +72,7 @@ pub struct Permissions {
 
 impl From<Rights> for Permissions {
     fn from(rights: Rights) -> Self {
-        Permissions { permission_list: PermissionKeys(rights.with_all_keys()) }
+        Permissions { permission_list: PermissionKeys(rights.by_every_key()) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links as Markdown. None hides where it leads behind a label that could be read as another address.
 
-use super::markdown::first_line;
+use super::markdown_pieces::first_line;
 
 /// Characters of an address that clients read as a link.
 const ADDRESS: usize = 2048;
