@@ -29,7 +29,7 @@ impl Clock {
     }
 
     /// The time since the server started, which no change of the system's clock moves.
-    pub fn elapsed(&self) -> Duration {
+    pub fn since_start(&self) -> Duration {
         self.began.elapsed() + *self.ahead.borrow()
     }
 

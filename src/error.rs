@@ -86,7 +86,7 @@ impl Refusal {
     }
 
     /// Names the bound.
-    pub fn past(self, limit: impl TryInto<u64>) -> Refusal {
+    pub fn with_limit(self, limit: impl TryInto<u64>) -> Refusal {
         Refusal { limit: limit.try_into().ok(), ..self }
     }
 }
@@ -145,7 +145,7 @@ impl Error {
     }
 
     /// The bound that the request is past.
-    pub fn limit_passed(&self) -> Option<u64> {
+    pub fn exceeded_limit(&self) -> Option<u64> {
         match self {
             Error::TooLarge(bytes) => Some(*bytes as u64),
             other => other.as_input_refusal()?.limit,
@@ -183,13 +183,13 @@ impl Error {
     /// The error and the line of the source that met it, for the log.
     pub fn log_text(&self) -> String {
         match self {
-            Error::Internal { at: Some(at), .. } => format!("{} (at {at})", self.reason()),
-            other => other.reason(),
+            Error::Internal { at: Some(at), .. } => format!("{} (at {at})", self.admin_detail()),
+            other => other.admin_detail(),
         }
     }
 
     /// The error, for administrators.
-    pub fn reason(&self) -> String {
+    pub fn admin_detail(&self) -> String {
         match self {
             Error::Internal { source, .. } => source.to_string(),
             other => other.to_string(),
@@ -245,7 +245,7 @@ impl Faults {
     }
 
     pub fn note<T>(&mut self, made: &Result<T>) {
-        self.0.extend(made.as_ref().err().map(Error::reason));
+        self.0.extend(made.as_ref().err().map(Error::admin_detail));
     }
 
     /// The value, or `None` and one more fault.

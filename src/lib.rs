@@ -55,27 +55,27 @@
 //! time: -
 //! id: -
 //!
-//! domain/channel_purging: messages, slice_budget, webhooks
+//! domain/channel_purging: messages, slice_byte_budget, webhooks
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/account_erasure: accounts, channels, deferred_work, organisations
 //! domain/consistency: messages
 //! domain/commands: access, log, messages, page, program_urls, rights, text, webhooks
-//! domain/webhooks: access, log, mail_queue, messages, page, program_urls, rights, slice_budget, text
+//! domain/webhooks: access, log, mail_queue, messages, page, program_urls, rights, slice_byte_budget, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/first_screen: access, accounts, channels, organisations, page
 //! domain/channel_summaries: channels, messages
 //! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, program_urls, rights, text
-//! domain/messages: access, accounts, channels, deferred_work, log, page, slice_budget, text
+//! domain/messages: access, accounts, channels, deferred_work, log, page, slice_byte_budget, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
 //! domain/accounts: access, deferred_work, log, mail_queue, page, scopes, text
 //! domain/program_urls: text
 //! domain/text: -
 //! domain/page: -
 //! domain/mail_queue: -
-//! domain/log: slice_budget
-//! domain/slice_budget: -
+//! domain/log: slice_byte_budget
+//! domain/slice_byte_budget: -
 //! domain/deferred_work: -
 //! domain/access: rights, scopes
 //! domain/scopes: -

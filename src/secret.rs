@@ -131,7 +131,7 @@ impl Keys {
     }
 
     /// Decrypts what [`Keys::seal`] returned under one of these keys; fails if another key sealed it.
-    pub fn open(&self, sealed: &[u8]) -> Result<String> {
+    pub fn unseal(&self, sealed: &[u8]) -> Result<String> {
         let broken = || Error::internal("a sealed text does not open: was the key file replaced?");
         let (nonce, text) = sealed.split_first_chunk::<{ aead::NONCE_LEN }>().ok_or_else(broken)?;
         let open = |key: &aead::LessSafeKey| {
@@ -273,12 +273,12 @@ mod tests {
     fn a_sealed_text_opens_with_the_same_key_only() {
         let keys = Keys::derive(&[1; 32]);
         let sealed = keys.seal("hello");
-        assert_eq!(keys.open(&sealed).unwrap(), "hello");
-        assert!(Keys::derive(&[2; 32]).open(&sealed).is_err());
-        assert!(keys.open(&sealed[..8]).is_err());
+        assert_eq!(keys.unseal(&sealed).unwrap(), "hello");
+        assert!(Keys::derive(&[2; 32]).unseal(&sealed).is_err());
+        assert!(keys.unseal(&sealed[..8]).is_err());
         let mut bent = sealed.clone();
         bent[20] ^= 1;
-        assert!(keys.open(&bent).is_err());
+        assert!(keys.unseal(&bent).is_err());
     }
 
     #[test]
@@ -301,10 +301,10 @@ mod tests {
         for accepted in [true, false] {
             let keys = Keys::derive(&[2; 32]).with_former(&[1; 32], accepted);
             assert_eq!(keys.access.verify::<serde_json::Value>(&token).is_ok(), accepted);
-            assert_eq!(keys.open(&sealed).unwrap(), "hello");
+            assert_eq!(keys.unseal(&sealed).unwrap(), "hello");
             assert_eq!(keys.webhook_slug(id, 1, Some(&sha256(&slug))), slug);
             assert_ne!(keys.webhook_slug(id, 1, None), slug, "a new one is of the key in force");
-            assert!(former.open(&keys.seal("hello")).is_err());
+            assert!(former.unseal(&keys.seal("hello")).is_err());
             assert!(former.access.verify::<serde_json::Value>(&keys.access.sign(&claims).unwrap()).is_err());
         }
     }

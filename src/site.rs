@@ -53,7 +53,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site of a server with these settings and addresses ([`Settings::own_origins`]).
+    /// The site of a server with these settings and addresses ([`Settings::server_and_link_origins`]).
     pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
         let push_key = settings.push.token_key().map(str::to_owned);
         Site {

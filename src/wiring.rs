@@ -16,7 +16,7 @@ use crate::{
     config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
-    domain::accounts::{address_respelling, by_operator, searchable_names},
+    domain::accounts::{address_migration, by_operator, searchable_names},
     error::{Error, Faults, Result},
     event::Effect,
     issuer::Issuer,
@@ -31,11 +31,11 @@ use crate::{
         context::Push,
         embedded::{hub::Hub, publisher::Publisher},
         external::Centrifugo,
-        server_api::kept_state::ServerApi,
+        server_api::memory::ServerApi,
     },
     site::{Served, Site},
     state::{
-        App, Inner, delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache,
+        App, Inner, delivery::DeliveryState, hashing::Hashing, newest_pages::NewestPages, session_cache::SessionCache,
         setup_link::SetupLink, wakeups::Wakeups,
     },
 };
@@ -65,7 +65,7 @@ impl Parts {
         // The other settings are checked without the authorities of a file that can't be read.
         let authorities = faults.ok_or_collect(Authorities::read(settings.mail.ca_file.as_deref()));
         let authorities = authorities.map_or_else(|| Authorities::read(None), Ok)?;
-        let links = settings.own_origins(listening);
+        let links = settings.server_and_link_origins(listening);
         let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities);
         let issuer = Issuer::new(&settings.federated, &authorities);
         let external = settings.push.external();
@@ -227,11 +227,11 @@ fn router(
     publisher: Publisher,
 ) -> AfterCommit {
     Box::new(move |effects: Vec<Effect>| {
-        sessions.forget(&effects);
+        sessions.forget_affected(&effects);
         newest.forget(&effects);
         delivery.note_commit(&effects); // before the job that reads it wakes
         wakeups.wake_after_commit(&effects);
-        publisher.send(effects);
+        publisher.send_effects(effects);
     })
 }
 
@@ -239,10 +239,10 @@ fn router(
 /// reach the disk, and sockets are closed with code 3001.
 pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.push.sockets.count_from_now();
-    app.db.write(address_respelling::unify).await?;
+    app.db.write(address_migration::canonicalise_stored).await?;
     app.db.write(searchable_names::backfill).await?;
-    let forwarded = jobs::forwarding::set_log_retention(&app).await?;
-    jobs::deliveries::retain_log(&app).await?;
+    let forwarded = jobs::forwarding::start_or_stop_log_retention(&app).await?;
+    jobs::deliveries::start_retaining_log(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let jobs = tokio::spawn(async move {
         if jobs.await.is_err_and(|err| err.is_panic()) {

@@ -32,12 +32,12 @@ pub async fn walk(bench: &mut Bench, world: &World) {
     bench.slices("deleted channels purged", move |tx| channel_purging::purge(tx, soon, SLICE)).await;
     bench.slices("events pruned", move |tx| events::prune(tx, soon, SLICE)).await;
     let delivered = move |tx: &mut Tx| match queue::prune(tx, soon, SLICE)? {
-        0 => queue::prune_events(tx, SLICE), // as soon as no delivery carries them
+        0 => queue::prune_unreferenced_events(tx, SLICE), // as soon as no delivery carries them
         gone => Ok(gone),
     };
     bench.slices("deliveries and what they carried pruned", delivered).await;
     bench.slices("attempts pruned", move |tx| history::prune(tx, soon, SLICE)).await;
-    bench.slices("webhooks pruned", move |tx| webhooks::prune(tx, soon, SLICE)).await;
+    bench.slices("webhooks pruned", move |tx| webhooks::purge_deleted(tx, soon, SLICE)).await;
     bench.slices("sessions pruned", move |tx| sessions::prune(tx, soon, SLICE)).await;
     bench.slices("one-time tokens pruned", move |tx| one_time_tokens::prune(tx, soon, SLICE)).await;
     bench.slices("mails pruned", move |tx| mail_queue::prune(tx, soon, SLICE)).await;

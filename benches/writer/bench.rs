@@ -123,7 +123,7 @@ impl Bench {
     async fn settle(&self) {
         let left = |conn: &View| Ok(deferred_work::count(conn)? + indexing::behind(conn)? + mail_queue::count_due(conn)?);
         let until = Instant::now() + Duration::from_secs(120);
-        let deliveries = || self.app.delivery.count_waiting();
+        let deliveries = || self.app.delivery.count_waiting_webhooks();
         while self.app.db.read(left).unwrap() > 0 || deliveries() > 0 {
             assert!(Instant::now() < until, "the jobs do not end");
             tokio::time::sleep(Duration::from_millis(5)).await;

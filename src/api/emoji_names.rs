@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::web::Asset;
 
 /// Answers `/emoji.json`: each emoji with its names, in the order of Unicode's groups.
-pub fn show(req: Request) -> Response {
+pub fn list_all(req: Request) -> Response {
     static NAMES: LazyLock<Asset> = LazyLock::new(|| {
         let named = emojis::iter().filter(|emoji| emoji.shortcode().is_some());
         let named = named.map(|emoji| {

@@ -52,8 +52,7 @@ impl Api {
                 magic_link: has_mail,
                 openid_connect: app.issuer.is_some(),
                 openid_connect_start: Nullable(app.issuer.as_ref().and_then(|issuer| {
-                    let (name, url) =
-                        (issuer.browser_log_in_name()?.into(), format!("{}{}", app.site.base_url, oidc_log_in::START));
+                    let (name, url) = (issuer.log_in_label()?.into(), format!("{}{}", app.site.base_url, oidc_log_in::START));
                     Some(OpenIdConnectStart { name, url })
                 })),
             },

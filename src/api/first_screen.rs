@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     domain::{
-        channels::{members::Member, reading::Counts, record::Visible},
+        channels::{members::Member, record::Visible, unread_counts::Counts},
         first_screen::{self, Open},
         organisations::{Own, slugs::Slug},
         streams,
@@ -59,11 +59,11 @@ impl Api {
         if let Some(slug) = &slug {
             Slug::check(slug, "slug").map_err(Error::BadRequest)?;
         }
-        let read = app.db.read_list(caller.user, move |conn| {
+        let read = app.db.read_bounded(caller.user, move |conn| {
             let start = first_screen::read(conn, caller, slug.as_deref())?;
-            let streams = streams::own(conn, caller.user)?;
+            let streams = streams::streams_of_user(conn, caller.user)?;
             let channel = match channel {
-                Some(name) => streams::open_to(conn, caller, &name)?.map(|_| name),
+                Some(name) => streams::find_permitted(conn, caller, &name)?.map(|_| name),
                 None => None,
             };
             Ok((start, streams, channel))

@@ -1,7 +1,7 @@
 //! The backlog: the queues of the background jobs, and how far the consumers of the event log lag behind.
 
 use crate::{
-    db::log,
+    db::log_reader,
     domain::{deferred_work, log::cursors, mail_queue, messages::indexing},
     error::Result,
     state::App,
@@ -36,13 +36,13 @@ pub struct Backlog {
 impl Backlog {
     pub fn read(app: &App) -> Result<Backlog> {
         app.db.read(|conn| {
-            let last_seq = log::last_seq(conn)?;
+            let last_seq = log_reader::last_seq(conn)?;
             Ok(Backlog {
                 last_seq,
                 publisher: app.metrics.publisher_lag.get(),
                 forwarder: cursors::find(conn, cursors::FORWARDER)?.map(|forwarded| (last_seq - forwarded).max(0)),
                 webhooks: (last_seq - app.delivery.followed_seq()).max(0),
-                due_webhooks: app.delivery.count_waiting() as i64,
+                due_webhooks: app.delivery.count_waiting_webhooks() as i64,
                 search: indexing::behind(conn)?,
                 mails: mail_queue::count_due(conn)?,
                 deferred_work: deferred_work::count(conn)?,

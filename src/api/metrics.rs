@@ -38,7 +38,7 @@ pub fn show(app: Data<&App>) -> poem::Result<Response> {
 }
 
 fn connections(app: &App, registry: &mut Registry) {
-    let (open, [closed, refused]) = (app.connection_slots.open(), app.connection_slots.turned_away());
+    let (open, [closed, refused]) = (app.connection_slots.open_counts(), app.connection_slots.turned_away());
     let connections: Family<[(&str, &str); 1], Gauge> = Family::default();
     for (of, count) in [("users", open.users), ("anonymous", open.strangers), ("others", open.others)] {
         connections.get_or_create(&[("of", of)]).set(count as i64);

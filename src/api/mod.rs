@@ -37,11 +37,11 @@ use poem::{
 
 pub use self::http::failure::InternalDetail;
 use self::{
-    http::{access_key_guard, api_wrapper::Enveloped, cookies, failure},
+    http::{api_wrapper::Enveloped, cookies, failure, settings_key_guard},
     webhooks::incoming::at_mattermosts_path,
 };
 use crate::{
-    db::{self, log},
+    db::{self, log_reader},
     error::{Code, Error},
     push::{
         embedded::{event_stream, handshake},
@@ -60,11 +60,11 @@ pub fn routes(app: App) -> impl Endpoint {
     let api = Route::new()
         .at("/openapi.json", get(make_sync(document::openapi)))
         .at("/asyncapi.json", get(make_sync(asyncapi::show)))
-        .at("/emoji.json", get(make_sync(emoji_names::show)))
+        .at("/emoji.json", get(make_sync(emoji_names::list_all)))
         .nest("/", routes::openapi_service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
-        routes = routes.at("/metrics", access_key_guard::by_bearer(get(metrics::show), key.clone()));
+        routes = routes.at("/metrics", settings_key_guard::require_bearer_key(get(metrics::show), key.clone()));
     }
     let routes = routes
         .nest("/api/v1", Enveloped::new(api, document::methods).around(cookies::layer).around(positioned).around(uncached))
@@ -123,7 +123,7 @@ async fn positioned<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem:
     let app: App = req.data().cloned().expect("the application is installed in routes()");
     let (mut response, shown) = db::with_position(next.get_response(req)).await;
     if response.status().is_success() {
-        let seq = shown.map_or_else(|| app.db.read_internally(|conn| Ok(log::last_seq(conn)?)), Ok)?;
+        let seq = shown.map_or_else(|| app.db.read_without_position(|conn| Ok(log_reader::last_seq(conn)?)), Ok)?;
         let position = HeaderValue::from_str(&format!("{}:{seq}", app.db.epoch())).map_err(Error::internal)?;
         response.headers_mut().insert(POSITION, position);
     }
@@ -150,7 +150,7 @@ fn keep_private(response: &mut Response) {
 fn push(mut routes: Route, app: &App) -> Route {
     if let Some(key) = &app.push.server_api.key {
         for path in ["/api", "/api/:method"] {
-            routes = routes.at(path, access_key_guard::by_api_key(post(server_api::call), key.clone()));
+            routes = routes.at(path, settings_key_guard::by_api_key(post(server_api::call), key.clone()));
         }
     }
     routes
@@ -175,7 +175,7 @@ async fn readable<E: Endpoint>(next: std::sync::Arc<E>, mut req: Request) -> poe
 /// Lets pages of the allowed origins call the API (Fetch standard, CORS protocol).
 async fn cross_origin<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
     let app: &App = req.data().expect("the application is installed in routes()");
-    let origin = req.header(header::ORIGIN).filter(|origin| app.origins.names(origin)).map(str::to_owned);
+    let origin = req.header(header::ORIGIN).filter(|origin| app.origins.is_listed(origin)).map(str::to_owned);
     let is_preflight = req.method() == Method::OPTIONS && req.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let Some(origin) = origin else { return next.call(req).await.map(IntoResponse::into_response) };
     let mut response = if is_preflight { StatusCode::NO_CONTENT.into_response() } else { next.get_response(req).await };

@@ -9,7 +9,7 @@ use super::{
         auth::{Bearer, NotificationToken},
         body::{Body, List, Text, into_strings},
         envelope::{Success, ok},
-        listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+        listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
         rows::Rows,
     },
     tags::Tag,
@@ -101,10 +101,10 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<OwnOrganisation>>> {
         let page = page_or_whole_list(*offset, *limit);
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             fill(page, |part| organisations::list_own(conn, caller.0, part), OwnOrganisation::from)
         });
-        Ok(listed("Organisations retrieved successfully", read.await?, &address))
+        Ok(answer_list("Organisations retrieved successfully", read.await?, &address))
     }
 }
 
@@ -123,7 +123,7 @@ fn connection_token(app: &App, caller: Caller, group: Option<Text<streams::Group
 pub fn for_connection(app: &App, caller: Caller, own_streams: bool) -> Result<String> {
     // A Centrifugo takes their names from the token; this server looks for them itself.
     let channels = if own_streams && app.centrifugo.is_some() {
-        app.db.read(|conn| streams::own(conn, caller.user))?.iter().map(ToString::to_string).collect()
+        app.db.read(|conn| streams::streams_of_user(conn, caller.user))?.iter().map(ToString::to_string).collect()
     } else {
         Vec::new()
     };
@@ -141,7 +141,7 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
     };
     if names.len() > STREAMS {
         return Err(Error::BadRequest(
-            Code::TooManyItems.says(format!("channels has at most {STREAMS} streams")).at("channels").past(STREAMS),
+            Code::TooManyItems.says(format!("channels has at most {STREAMS} streams")).at("channels").with_limit(STREAMS),
         ));
     }
     for name in &names {
@@ -149,9 +149,9 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
         streams::StreamName::check(name, said).map_err(|refusal| Error::BadRequest(refusal.at(field)))?;
     }
     let read = move |conn: &View| {
-        names.into_iter().map(|harmless| Ok((streams::open_to(conn, caller, &harmless)?.is_some(), harmless))).collect()
+        names.into_iter().map(|harmless| Ok((streams::find_permitted(conn, caller, &harmless)?.is_some(), harmless))).collect()
     };
-    let heard: Vec<(bool, String)> = if is_list { app.db.read_list(caller.user, read).await? } else { app.db.read(read)? };
+    let heard: Vec<(bool, String)> = if is_list { app.db.read_bounded(caller.user, read).await? } else { app.db.read(read)? };
     let (mut tokens, mut refused) = (Vec::new(), Vec::new());
     for (is_heard, channel) in heard {
         if is_heard {

@@ -31,7 +31,7 @@ pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::linked_message::Api, messages::threads::Api),
         (commands::Api, commands::calling::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::incoming_posts::Api),
-        (public::blogs::Api, public::blog_categories::Api, public::testimonials::Api, public::contacts::Api),
+        (public::blog_posts::Api, public::blog_categories::Api, public::testimonials::Api, public::contacts::Api),
     );
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
         .description(include_str!("description.md"))

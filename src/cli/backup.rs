@@ -62,7 +62,7 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
                 "tidings: other users can read the file that standard output goes to, and a backup holds the key to all tokens: use umask 077"
             );
         }
-        return backup::into(data, stdout().lock(), data, now, &mut bar()).map(drop);
+        return backup::write_to(data, stdout().lock(), data, now, &mut bar()).map(drop);
     }
     let is_folder = to.is_dir() || !to.exists() && to.extension().is_none_or(|kind| kind != "zst");
     if keep.is_some() && !is_folder {

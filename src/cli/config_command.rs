@@ -80,7 +80,7 @@ fn defaults(output: Output, name: fn(&Arg) -> Option<String>, line: fn(&str, &st
     let settings = all_settings_parser();
     let named: Vec<_> = settings.get_arguments().filter_map(|arg| Some((name(arg)?, arg))).collect();
     let values: BTreeMap<_, _> = named.iter().map(|(name, arg)| (name, default(arg))).collect();
-    output.tables(&values, |_| {
+    output.tables_or_json(&values, |_| {
         named.iter().try_for_each(|(name, arg)| print(&format!("{}# {}\n", comment(arg), line(name, &default(arg)))))
     })
 }
@@ -113,7 +113,7 @@ fn value(arg: &Arg, matches: &ArgMatches) -> String {
 }
 
 /// The settings that differ between two command lines of `tidings serve`.
-pub fn differing_settings(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
+pub fn settings_changed_between(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
     let (before, after) = (innermost_command(before), innermost_command(after));
     let settings = all_settings_parser();
     let changed = settings.get_arguments().filter(|arg| value(arg, before) != value(arg, after));

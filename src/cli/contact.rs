@@ -23,7 +23,7 @@ pub enum Command {
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let Command::List { limit } = command;
     let listed = db::read_once(folder, |conn| contacts::list(conn, limit.rows()))?;
-    let listed: Vec<Contact> = listed.iter().map(Contact::cleaned).collect();
+    let listed: Vec<Contact> = listed.iter().map(Contact::to_plain_text).collect();
     output.blocks(&listed, block)
 }
 

@@ -88,7 +88,7 @@ impl Scene {
         let organisation = organisations::create(tx, owner, Edit { name: Some(ORGANISATION.into()), ..Edit::default() })?.id;
         let others: Vec<UserId> = PEOPLE[1..].iter().map(|(username, ..)| people[username]).collect();
         for user in &others {
-            let role = roles::find(tx, organisation, "member")?.ok_or_else(|| Error::internal("the role is built in"))?;
+            let role = roles::find_named(tx, organisation, "member")?.ok_or_else(|| Error::internal("the role is built in"))?;
             members::join(tx, organisation, &accounts::get(tx, *user)?, &role)?;
         }
         let mut channels = HashMap::from([("general".to_owned(), default_channel(tx, owner, organisation)?)]);

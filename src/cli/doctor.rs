@@ -90,13 +90,13 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
         Ok(())
     });
     if let Err(err) = database {
-        findings.add(Outcome::Bad, "database", err.reason());
+        findings.add(Outcome::Bad, "database", err.admin_detail());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
     runtime.block_on(async {
         match mail_server(&settings).await {
             Ok(finding) => findings.0.push(finding),
-            Err(err) => findings.add(Outcome::Bad, MAIL, err.reason()),
+            Err(err) => findings.add(Outcome::Bad, MAIL, err.admin_detail()),
         }
         findings.0.push(base_url(&settings).await);
     });
@@ -117,7 +117,7 @@ impl Findings {
     fn check(&mut self, check: &'static str, found: Result<String>) {
         match found {
             Ok(finding) => self.add(Outcome::Good, check, finding),
-            Err(err) => err.reason().lines().for_each(|fault| self.add(Outcome::Bad, check, fault.to_owned())),
+            Err(err) => err.admin_detail().lines().for_each(|fault| self.add(Outcome::Bad, check, fault.to_owned())),
         }
     }
 }
@@ -236,7 +236,7 @@ fn open_files() -> Finding {
 /// The clock must not be behind what was written before.
 fn clock(data: &Path, conn: &Connection) -> Result<Finding> {
     let (check, now) = ("clock", Time::now());
-    Ok(match db::last_write_after_now(now, data, conn)? {
+    Ok(match db::last_write_in_future(now, data, conn)? {
         Some(last) => found(Outcome::Bad, check, format!("it says {now}, and the last write was at {last}: set the clock")),
         None => found(Outcome::Good, check, "it is not behind the last write".into()),
     })
@@ -278,7 +278,7 @@ async fn mail_server(settings: &Settings) -> Result<Finding> {
     let mail = &settings.mail;
     let mailer = Mailer::new(&mail.mail_url, &mail.mail_from, &Authorities::read(mail.ca_file.as_deref())?)?;
     mailer.connect().await?;
-    let is_local = settings.own_origins(None).is_ok_and(|(base, web)| is_loopback(&base) && is_loopback(&web));
+    let is_local = settings.server_and_link_origins(None).is_ok_and(|(base, web)| is_loopback(&base) && is_loopback(&web));
     Ok(match mailer.writes_to_log() {
         false => found(Outcome::Good, MAIL, "it can be reached".into()),
         true if is_local => found(Outcome::Good, MAIL, "none: mails go to the log".into()),
@@ -292,7 +292,7 @@ async fn mail_server(settings: &Settings) -> Result<Finding> {
 async fn base_url(settings: &Settings) -> Finding {
     let check = "base URL";
     let asked = async {
-        let (base, _) = settings.own_origins(None)?;
+        let (base, _) = settings.server_and_link_origins(None)?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(Authorities::read(settings.mail.ca_file.as_deref())?.tls_config()?)
             .timeout(WITHIN)
@@ -305,6 +305,6 @@ async fn base_url(settings: &Settings) -> Finding {
         Ok((base, Ok(status))) if status.is_success() => found(Outcome::Good, check, format!("{base} answers")),
         Ok((base, Ok(status))) => found(Outcome::Warning, check, format!("{base}/health answers {status}")),
         Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", root_cause(&err))),
-        Err(err) => found(Outcome::Warning, check, err.reason()),
+        Err(err) => found(Outcome::Warning, check, err.admin_detail()),
     }
 }

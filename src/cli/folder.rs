@@ -12,7 +12,7 @@ use crate::{
 
 /// The description of itself that the newest server on the folder has published; `None` if there was no server.
 pub(super) fn served(folder: &Path) -> Option<Served> {
-    db::published(folder).and_then(|text| serde_json::from_str(&text).ok())
+    db::read_published_text(folder).and_then(|text| serde_json::from_str(&text).ok())
 }
 
 /// The addresses that links lead to: those of the folder's server, unless the command line names others.
@@ -28,7 +28,7 @@ fn addresses(folder: &Path, links: &Links) -> Links {
 /// The [`Site`] of a data folder; all settings except the addresses are the defaults. An error if the folder doesn't exist.
 fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: addresses(folder, links), ..Settings::for_folder(folder) };
-    let links = settings.own_origins(None)?;
+    let links = settings.server_and_link_origins(None)?;
     Ok(Site::new(&settings, KeyFile::open(folder, Time::now())?.keys(), links))
 }
 

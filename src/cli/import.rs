@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::{
-    importing::{self, DryRun},
+    import_runner::{self, DryRun},
     output::{Output, bar},
     shared_args::email_address,
 };
@@ -55,7 +55,7 @@ pub struct To {
 
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let Command::Slack(Slack { file, to, owner, dry_run }) = command;
-    let target = match importing::find_organisation(folder, to.organisation.as_deref())? {
+    let target = match import_runner::find_organisation(folder, to.organisation.as_deref())? {
         Some(id) => {
             let owner = db::read_once(folder, |conn| by_operator::show(conn, id))?.listed.owner;
             Target::Existing { id, owner }
@@ -63,5 +63,5 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         None => Target::New { name: to.name.unwrap_or_default(), owner },
     };
     let import = |write: Writer| slack::import(folder, &file, target, write, &mut bar());
-    importing::print(output, &importing::run(folder, dry_run, import)?)
+    import_runner::print(output, &import_runner::run_with_writer(folder, dry_run, import)?)
 }

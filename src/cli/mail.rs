@@ -54,7 +54,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             };
             runtime
                 .block_on(send)
-                .map_err(|err| Error::failed(format!("the mail to {to} could not be sent: {}", err.reason())))?;
+                .map_err(|err| Error::failed(format!("the mail to {to} could not be sent: {}", err.admin_detail())))?;
             output.done(&format!("sent a mail to {to}"), &json!({ "sent": to }))
         }
         Command::List { limit } => output.rows(&db::read_once(folder, |conn| mail_queue::list_unsent(conn, limit.rows()))?),

@@ -11,7 +11,7 @@ mod doctor;
 mod folder;
 mod healthcheck;
 mod import;
-mod importing;
+mod import_runner;
 mod invite;
 mod log_setup;
 mod mail;
@@ -21,7 +21,7 @@ mod output;
 mod program_tokens;
 mod serve;
 mod shared_args;
-mod systemd;
+mod systemd_notify;
 mod token;
 mod user;
 mod webhook;
@@ -126,7 +126,7 @@ pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
-            let reason = format!("{}{}", err.reason(), listed_by(&err));
+            let reason = format!("{}{}", err.admin_detail(), listed_by(&err));
             reason.lines().for_each(|line| eprintln!("tidings: {line}"));
             ExitCode::FAILURE
         }

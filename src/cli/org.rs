@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     folder,
-    importing::{self, DryRun},
+    import_runner::{self, DryRun},
     output::{Output, bar},
     shared_args::{Limit, email_address},
 };
@@ -106,9 +106,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.one(&manifest.tables)
         }
         Command::Import { file, organisation, dry_run } => {
-            let into = importing::find_organisation(folder, organisation.as_deref())?;
+            let into = import_runner::find_organisation(folder, organisation.as_deref())?;
             let import = |write: transfer::Writer| transfer::import(folder, &file, into, write, &mut bar());
-            importing::print(output, &importing::run(folder, dry_run, import)?)
+            import_runner::print(output, &import_runner::run_with_writer(folder, dry_run, import)?)
         }
         Command::Delete(Subject { organisation }) => {
             folder::change(folder, |tx| {

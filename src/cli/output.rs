@@ -64,7 +64,7 @@ impl Output {
     }
 
     /// Prints what `tables` prints, or the value behind it as a JSON object.
-    pub fn tables<T: Serialize>(self, value: &T, tables: impl FnOnce(Output) -> Result<()>) -> Result<()> {
+    pub fn tables_or_json<T: Serialize>(self, value: &T, tables: impl FnOnce(Output) -> Result<()>) -> Result<()> {
         if self.json { pretty(value) } else { tables(self) }
     }
 

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{config_command, log_setup::Log, systemd};
+use super::{config_command, log_setup::Log, systemd_notify};
 use crate::{
     clock::Clock,
     config::{Address, Settings, unknown_variables},
@@ -51,7 +51,7 @@ impl Reload {
         let now = (self.read_again)()?;
         let filter = config_command::innermost_command(&now).get_one::<String>("log");
         self.log.set(filter.expect("it has a default"))?;
-        let mut changed = config_command::differing_settings(&self.started_with, &now);
+        let mut changed = config_command::settings_changed_between(&self.started_with, &now);
         changed.retain(|setting| setting != "log");
         tracing::info!("the settings were read again");
         if !changed.is_empty() {
@@ -86,14 +86,14 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     let shutdown = async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         tracing::info!("shutting down");
-        systemd::stopping();
+        systemd_notify::stopping();
         std::thread::spawn(|| {
             std::thread::sleep(END_WITHIN);
             tracing::warn!("the shutdown took longer than {} s: what still runs is cut off", END_WITHIN.as_secs());
             std::process::exit(0);
         });
     };
-    systemd::ready(settings.data_dir.clone());
+    systemd_notify::ready(settings.data_dir.clone());
     wiring::run(app, listeners, shutdown).await
 }
 

@@ -52,7 +52,7 @@ pub fn identifier(text: &str) -> Result<Uuid, &'static str> {
 
 /// Parses an e-mail address as accounts have it. Refuses that of an erased account, which must not come back to life.
 pub fn email_address(text: &str) -> Result<String, &'static str> {
-    match text::lenient_email_address(text).ok_or("this is not an e-mail address")? {
+    match text::existing_account_address(text).ok_or("this is not an e-mail address")? {
         erased if erased.ends_with(ERASED) => Err("the account was erased"),
         address => Ok(address),
     }

@@ -54,7 +54,7 @@ impl Listen {
     }
 
     /// The first TCP address.
-    pub fn tcp(&self) -> Option<SocketAddr> {
+    pub fn first_tcp_address(&self) -> Option<SocketAddr> {
         self.addresses.iter().find_map(Address::as_tcp)
     }
 

@@ -319,14 +319,14 @@ pub enum Switch {
 impl Settings {
     /// The origins of the server and of links in mails ([`Links`]), both without a trailing slash or `/api/v1`. `listening` is the
     /// server's own address, which is known better than from the settings while it runs.
-    pub fn own_origins(&self, listening: Option<SocketAddr>) -> Result<(String, String)> {
+    pub fn server_and_link_origins(&self, listening: Option<SocketAddr>) -> Result<(String, String)> {
         let given = |flag, url: &Option<String>| url.as_deref().map(|url| origin(flag, url)).transpose();
         let (base, web) = (given("--base-url", &self.links.base_url), given("--web-url", &self.links.web_url));
         let mut faults = Faults::default();
         faults.note(&base);
         faults.note(&web);
         faults.into_result()?;
-        let own = listening.or_else(|| self.listen.tcp()).map(|address| self.listen.origin(address));
+        let own = listening.or_else(|| self.listen.first_tcp_address()).map(|address| self.listen.origin(address));
         let base = base?.or(own);
         let base = base.ok_or_else(|| Error::failed("a server without a TCP address to listen on needs --base-url"))?;
         Ok((base.clone(), web?.unwrap_or(base)))

@@ -13,9 +13,9 @@ use poem::{
 };
 
 use super::{
-    exchange::{Answer, Arriving, Exchange},
     host,
     request_log::RequestLog,
+    wait_state::{Answer, Arriving, Exchange},
 };
 use crate::{
     api,
@@ -53,7 +53,7 @@ impl Service {
     pub async fn answer(&self, req: Request<Incoming>, exchange: &Arc<Exchange>) -> Result<Response<Answer>, Infallible> {
         exchange.begin(req.body().is_end_stream());
         let slot = &exchange.slot;
-        let logged = self.log.begin_request(req.method(), req.headers(), slot.is_of_proxy());
+        let logged = self.log.track_request(req.method(), req.headers(), slot.is_of_proxy());
         let client = slot.buffering_client(self.peer.ip(), req.headers());
         let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
         let refuse = || {

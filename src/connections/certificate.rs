@@ -18,7 +18,7 @@ use tokio::{
     time::interval,
 };
 
-use super::certificate_expiry;
+use super::certificate_end_date;
 use crate::{
     error::{Error, Result},
     time::Time,
@@ -49,7 +49,10 @@ struct Pair {
 
 impl Pair {
     fn end(&self) -> Option<Time> {
-        CertificateDer::pem_slice_iter(&self.cert).flatten().filter_map(|certificate| certificate_expiry::end(&certificate)).min()
+        CertificateDer::pem_slice_iter(&self.cert)
+            .flatten()
+            .filter_map(|certificate| certificate_end_date::end(&certificate))
+            .min()
     }
 }
 

@@ -12,8 +12,8 @@ use tokio::{
 
 use super::{
     answer::Service,
-    exchange::{Exchange, Phase},
     exchange_stream::Stream,
+    wait_state::{Exchange, Phase},
 };
 use crate::{
     limits::admission::Slot,
@@ -123,8 +123,8 @@ impl Deadlines {
             Phase::Request | Phase::Answer => now + self.idle,
             Phase::Head(since) => since + self.head,
             Phase::Idle(since) => {
-                exchange.slot.uncount_idle_user(now.into_std(), self.held);
-                let may_end = now >= since + self.crowded && exchange.slot.is_address_crowded();
+                exchange.slot.recount_as_stranger(now.into_std(), self.held);
+                let may_end = now >= since + self.crowded && exchange.slot.is_crowding_stranger();
                 if may_end { now } else { since + self.idle }
             }
         };

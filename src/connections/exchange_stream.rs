@@ -13,7 +13,7 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::exchange::Exchange;
+use super::wait_state::Exchange;
 
 /// A stream that reports to its exchange what arrives and what waits for the peer. A write fails if the peer reads nothing for
 /// too long.
@@ -35,7 +35,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         let filled = buf.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
         if buf.filled().len() > filled {
-            self.exchange.note_received();
+            self.exchange.note_bytes_received();
         }
         Poll::Ready(Ok(()))
     }

@@ -5,13 +5,13 @@
 
 mod answer;
 pub mod certificate;
-mod certificate_expiry;
+mod certificate_end_date;
 mod connection;
-mod exchange;
 mod exchange_stream;
 mod host;
 pub mod listening;
 mod request_log;
+mod wait_state;
 
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
 
@@ -77,7 +77,7 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
-        let is_crowded = slot.is_address_crowded();
+        let is_crowded = slot.is_crowding_stranger();
         let service = Service { peer, handler, log: log.clone(), is_secure };
         let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(socket));

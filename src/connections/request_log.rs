@@ -35,7 +35,7 @@ impl RequestLog {
     }
 
     /// Begins with a request whose head has arrived. Its identifier is taken from a trusted proxy, or made.
-    pub fn begin_request(&self, method: &Method, headers: &HeaderMap, is_from_proxy: bool) -> RequestInProgress<'_> {
+    pub fn track_request(&self, method: &Method, headers: &HeaderMap, is_from_proxy: bool) -> RequestInProgress<'_> {
         let given = headers.get(REQUEST_ID).filter(|id| is_from_proxy && is_sound(id.as_bytes()));
         let id = given.cloned().unwrap_or_else(|| self.make());
         RequestInProgress { log: self, began: Instant::now(), method: method.clone(), id }

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::{
     file_names::{EPOCH, FILE},
-    log,
+    log_reader,
 };
 use crate::{
     error::{Error, Result},
@@ -33,7 +33,7 @@ impl Marker {
     pub fn open(conn: &Connection, folder: &Path) -> Result<Marker> {
         let path = folder.join(EPOCH);
         let inode = fs::metadata(folder.join(FILE)).map_err(Error::internal)?.ino();
-        let (mut epoch, seq) = (log::epoch(conn)?, log::last_seq(conn)?);
+        let (mut epoch, seq) = (log_reader::epoch(conn)?, log_reader::last_seq(conn)?);
         let kept = fs::read_to_string(&path).unwrap_or_default();
         if !is_of(&kept, &epoch, seq, inode) {
             epoch = secret::random::<8>().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -65,7 +65,7 @@ impl FileReplacement<'_> {
     }
 
     /// Removes the marker, after the new files are in their places.
-    pub fn end(self) -> io::Result<()> {
+    pub fn remove_marker(self) -> io::Result<()> {
         sync(self.folder)?;
         fs::remove_file(self.folder.join(MARKER))?;
         sync(self.folder)

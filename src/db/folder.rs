@@ -35,7 +35,7 @@ impl FolderLock {
 }
 
 /// The text that the newest server on the folder has published; `None` if there was no server.
-pub fn published(folder: &Path) -> Option<String> {
+pub fn read_published_text(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join(LOCK)).ok().filter(|text| !text.is_empty())
 }
 

@@ -12,7 +12,7 @@ mod file_replacement;
 mod folder;
 mod key_file;
 mod last_write;
-pub mod log;
+pub mod log_reader;
 mod open;
 mod position;
 mod row_columns;
@@ -40,9 +40,9 @@ pub use self::{
     checkpoint::FLOOR,
     file_names::{EPOCH, FILE, KEY},
     file_replacement::FileReplacement,
-    folder::{FolderLock, free_bytes, give_to_folder_owner, lock, lock_files, make_folder, published, require_space},
+    folder::{FolderLock, free_bytes, give_to_folder_owner, lock, lock_files, make_folder, read_published_text, require_space},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
-    last_write::last_write_after_now,
+    last_write::last_write_in_future,
     position::with_position,
     row_columns::Columns,
     schema::{Step, newest as newest_version},
@@ -92,11 +92,11 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let now = clock.now();
-        if let Some(last_write) = last_write_after_now(now, folder, &conn)? {
+        if let Some(last_write) = last_write_in_future(now, folder, &conn)? {
             tracing::warn!(%now, %last_write, "the clock is behind the last write, and new messages get older times: set the clock");
         }
         let marker = epoch::Marker::open(&conn, folder)?;
-        let epoch = log::epoch(&conn)?.into();
+        let epoch = log_reader::epoch(&conn)?.into();
         let instance = cookie_instance::of(&conn)?.into();
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         // One more than a user's, so that their lists don't hold up all others.
@@ -142,14 +142,14 @@ impl Db {
     /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows. The answer in whose task
     /// it runs shows this state of the log; see [`with_position`].
     pub fn read<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
-        self.read_internally(|conn| {
+        self.read_without_position(|conn| {
             conn.note_position()?;
             f(conn)
         })
     }
 
     /// [`Db::read`] of what no answer shows, such as the caller's session.
-    pub fn read_internally<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
+    pub fn read_without_position<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
@@ -158,7 +158,7 @@ impl Db {
 
     /// [`Db::read`] on a blocking thread, for lists that are bounded in rows and sums over them. As many run at a time as there
     /// are cores, two for each user, and two for all callers without a user. 503 after two seconds.
-    pub async fn read_list<T: Send + 'static>(
+    pub async fn read_bounded<T: Send + 'static>(
         &self,
         user: impl Into<Option<UserId>>,
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
@@ -192,7 +192,7 @@ impl Db {
             }
         };
         let read = move || match shown {
-            Some(shown) => shown.run_within(read),
+            Some(shown) => shown.run_on_other_thread(read),
             None => read(),
         };
         tokio::task::spawn_blocking(read).await.map_err(Error::internal)?

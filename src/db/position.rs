@@ -7,7 +7,7 @@ use std::sync::{
 
 use rusqlite::Connection;
 
-use super::log;
+use super::log_reader;
 use crate::error::Result;
 
 tokio::task_local! {
@@ -27,7 +27,7 @@ impl Shown {
     }
 
     /// Runs `read` as part of the answer, on another thread than its task's.
-    pub fn run_within<T>(self, read: impl FnOnce() -> T) -> T {
+    pub fn run_on_other_thread<T>(self, read: impl FnOnce() -> T) -> T {
         SHOWN.sync_scope(self, read)
     }
 
@@ -46,7 +46,7 @@ pub async fn with_position<T>(answer: impl Future<Output = T>) -> (T, Option<i64
 /// Notes that the task's answer shows what this transaction reads.
 pub(super) fn note(conn: &Connection) -> Result<()> {
     if let Some(shown) = Shown::of_task().filter(|shown| shown.seq().is_none()) {
-        shown.0.store(log::last_seq(conn)?, Relaxed);
+        shown.0.store(log_reader::last_seq(conn)?, Relaxed);
     }
     Ok(())
 }

@@ -90,12 +90,12 @@ impl ReadSlots {
         let end = Instant::now() + SLOT_WITHIN;
         let (own, slots) = match class {
             Class::Member(user, organisation) => {
-                let own = timeout(OWN_WITHIN, self.own.of_key(Reader::Member(user)).acquire_owned()).await;
+                let own = timeout(OWN_WITHIN, self.own.semaphore_for(Reader::Member(user)).acquire_owned()).await;
                 let own = own.map_err(|_| Error::TooMany(OWN_WITHIN.as_secs()))?.map_err(Error::internal)?;
-                (vec![own, by(end, self.own.of_key(Reader::Organisation(organisation))).await?], &self.organisations)
+                (vec![own, by(end, self.own.semaphore_for(Reader::Organisation(organisation))).await?], &self.organisations)
             }
             Class::Public => (Vec::new(), &self.public),
-            Class::List(user) => (vec![by(end, self.own_lists.of_key(user)).await?], &self.lists),
+            Class::List(user) => (vec![by(end, self.own_lists.semaphore_for(user)).await?], &self.lists),
         };
         Ok(ReadSlot { _slot: by(end, slots.clone()).await?, _own: own })
     }

@@ -23,7 +23,7 @@ use super::{
     checkpoint::{Checkpoint, Checkpoints, checkpoint, exit_on_broken_disk},
     epoch::Marker,
     figures::Figures,
-    log,
+    log_reader,
     tx::{Tx, View},
 };
 use crate::{
@@ -120,7 +120,7 @@ impl Writer {
         let mut state = Thread {
             // In this order, so that a commit of another process between the two counts as foreign.
             data_version: data_version(&conn)?,
-            last_seq: log::last_seq(&conn)?,
+            last_seq: log_reader::last_seq(&conn)?,
             next_truncate: WAL_LIMIT,
             marker,
             marked: Instant::now(),
@@ -290,7 +290,7 @@ impl Thread {
         let version = data_version(&self.conn)?;
         if version != self.data_version {
             effects.push(Effect::Foreign);
-            effects.extend(log::since(&self.conn, self.last_seq)?.into_iter().map(Effect::Publish));
+            effects.extend(log_reader::since(&self.conn, self.last_seq)?.into_iter().map(Effect::Publish));
         }
         let started = Instant::now();
         let mut next = first;

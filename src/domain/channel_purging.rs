@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     domain::{
         messages::indexing,
-        slice_budget::{self, Budget},
+        slice_byte_budget::{self, Budget},
         webhooks,
     },
     error::Result,
@@ -90,7 +90,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
 /// Deletes the rows of the event log that `select` gives with their sizes in bytes, up to the budget of one write. Returns
 /// how many.
 fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
-    let told: Vec<i64> = slice_budget::rows(tx, select, params)?;
+    let told: Vec<i64> = slice_byte_budget::rows(tx, select, params)?;
     let sql = "delete from events where seq in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
 }
@@ -107,12 +107,12 @@ fn oldest(conn: &Connection, channel: ChannelId, limit: usize) -> Result<Vec<i64
         let (post, bytes): (i64, i64) = post?;
         for reply in replies.query_map((post, (limit - found.len()) as i64), with_bytes)? {
             let (reply, bytes) = reply?;
-            if !budget.takes(bytes) {
+            if !budget.try_take(bytes) {
                 return Ok(found);
             }
             found.push(reply);
         }
-        if found.len() >= limit || !budget.takes(bytes) {
+        if found.len() >= limit || !budget.try_take(bytes) {
             break;
         }
         found.push(post);

@@ -11,8 +11,8 @@ use crate::{
         channels::{
             lists::{self, Described, Users},
             members::{self, Member},
-            reading::Counts,
             record::Visible,
+            unread_counts::Counts,
         },
         messages::{self, record::Message, threads::NEWEST},
     },
@@ -65,7 +65,7 @@ fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<Chan
 }
 
 /// The overview of one channel.
-pub fn of(conn: &Connection, found: Described) -> Result<ChannelSummary> {
+pub fn read_one(conn: &Connection, found: Described) -> Result<ChannelSummary> {
     of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
 }
 

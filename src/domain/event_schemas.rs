@@ -8,12 +8,12 @@ use crate::{
         accounts::profiles::ProfileUpdate,
         channels::{
             preferences::{MuteChange, StarChange},
-            reading::UnreadChange,
+            unread_counts::UnreadChange,
             update_event::{ChannelIds, ChannelUpdate},
         },
         commands::{answers::CommandAnswer, clicking::ActionClick},
         log::{
-            envelope::{self, Ids, Nothing, OrganisationIds},
+            publication_envelope::{self, Ids, Nothing, OrganisationIds},
             revocations::SessionUpdate,
         },
         messages::{
@@ -35,24 +35,24 @@ use crate::{
 pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
     Some(match kind {
         Kind::Message => generator.subschema_for::<Message>(),
-        Kind::ReplyCount | Kind::Deleted => envelope::schema::<Message, Counted>(kind, generator),
+        Kind::ReplyCount | Kind::Deleted => publication_envelope::schema::<Message, Counted>(kind, generator),
         Kind::Updated | Kind::Mention | Kind::Unpinned => about::<Message>(kind, generator),
-        Kind::Pinned => envelope::schema::<Message, PinIds>(kind, generator),
-        Kind::Reaction => envelope::schema::<ReactionChange, ReactionIds>(kind, generator),
+        Kind::Pinned => publication_envelope::schema::<Message, PinIds>(kind, generator),
+        Kind::Reaction => publication_envelope::schema::<ReactionChange, ReactionIds>(kind, generator),
         Kind::ThreadStatus => about::<ThreadStatus>(kind, generator),
-        Kind::Channel => envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
-        Kind::Unread => envelope::schema::<UnreadChange, Nothing>(kind, generator),
-        Kind::ThreadUnread => envelope::schema::<ThreadUnread, Nothing>(kind, generator),
-        Kind::Mute => envelope::schema::<MuteChange, Nothing>(kind, generator),
-        Kind::Star => envelope::schema::<StarChange, Nothing>(kind, generator),
-        Kind::Webhook => envelope::schema::<WebhookUpdate, Nothing>(kind, generator),
+        Kind::Channel => publication_envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
+        Kind::Unread => publication_envelope::schema::<UnreadChange, Nothing>(kind, generator),
+        Kind::ThreadUnread => publication_envelope::schema::<ThreadUnread, Nothing>(kind, generator),
+        Kind::Mute => publication_envelope::schema::<MuteChange, Nothing>(kind, generator),
+        Kind::Star => publication_envelope::schema::<StarChange, Nothing>(kind, generator),
+        Kind::Webhook => publication_envelope::schema::<WebhookUpdate, Nothing>(kind, generator),
         Kind::Member => of_organisation::<MemberUpdate>(kind, generator),
         Kind::Role => of_organisation::<RoleUpdate>(kind, generator),
         Kind::Organisation => of_organisation::<OrganisationUpdate>(kind, generator),
-        Kind::Membership => envelope::schema::<MembershipUpdate, Nothing>(kind, generator),
-        Kind::Session => envelope::schema::<SessionUpdate, Nothing>(kind, generator),
-        Kind::Profile => envelope::schema::<ProfileUpdate, Nothing>(kind, generator),
-        Kind::CommandAnswer => envelope::schema::<CommandAnswer, Nothing>(kind, generator),
+        Kind::Membership => publication_envelope::schema::<MembershipUpdate, Nothing>(kind, generator),
+        Kind::Session => publication_envelope::schema::<SessionUpdate, Nothing>(kind, generator),
+        Kind::Profile => publication_envelope::schema::<ProfileUpdate, Nothing>(kind, generator),
+        Kind::CommandAnswer => publication_envelope::schema::<CommandAnswer, Nothing>(kind, generator),
         Kind::Published => json_schema!({ "description": "Any JSON." }),
         Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,
     })
@@ -60,12 +60,12 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
 
 /// The schema of an event about a message.
 fn about<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
-    envelope::schema::<D, Ids<MessageIds>>(kind, generator)
+    publication_envelope::schema::<D, Ids<MessageIds>>(kind, generator)
 }
 
 /// The schema of an event that all members of an organisation receive.
 fn of_organisation<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
-    envelope::schema::<D, Ids<OrganisationIds>>(kind, generator)
+    publication_envelope::schema::<D, Ids<OrganisationIds>>(kind, generator)
 }
 
 /// The schema of the body of a delivery, like [`schema`].

@@ -13,8 +13,8 @@ use crate::{
         channels::{
             lists,
             members::{self, Member},
-            reading::{COUNTS, Counts},
             record::Visible,
+            unread_counts::{COUNTS, Counts},
         },
         organisations::{self, Own},
         page::Page,

@@ -110,7 +110,7 @@ pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
     let Some((id, attempts, sealed)) = due else { return Ok(None) };
     let attempts = attempts + 1;
     tx.prepare_cached("update mails set due_at = ?2, attempts = ?3 where id = ?1")?.execute((id, now + LEASE, attempts))?;
-    let opened = tx.site().keys().open(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
+    let opened = tx.site().keys().unseal(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
     match opened {
         Ok(mail) => Ok(Some(Claimed { id, attempts, mail })),
         Err(err) => {

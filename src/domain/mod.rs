@@ -23,7 +23,7 @@ mod program_urls;
 pub mod public;
 pub mod rights;
 pub mod scopes;
-mod slice_budget;
+mod slice_byte_budget;
 pub mod streams;
 pub mod text;
 pub mod transfer;

@@ -24,7 +24,7 @@ impl Page {
     }
 
     /// The rows of the page, of a list that is in memory.
-    pub fn cut_from<T>(self, rows: &[T]) -> &[T] {
+    pub fn slice_of<T>(self, rows: &[T]) -> &[T] {
         let from = usize::try_from(self.offset).unwrap_or(usize::MAX).min(rows.len());
         &rows[from..from.saturating_add(self.size as usize).min(rows.len())]
     }
@@ -39,7 +39,7 @@ impl Page {
         if self.offset < DEEPEST.into() {
             Ok(self)
         } else {
-            Err(Error::BadRequest(Code::PageTooDeep.says(format!("pages end after {DEEPEST} rows")).past(DEEPEST)))
+            Err(Error::BadRequest(Code::PageTooDeep.says(format!("pages end after {DEEPEST} rows")).with_limit(DEEPEST)))
         }
     }
 }

@@ -31,13 +31,13 @@ impl Rights {
     }
 
     /// Lists each right by its name, and whether this set holds it.
-    pub fn list(self) -> BTreeMap<String, bool> {
+    pub fn held_by_name(self) -> BTreeMap<String, bool> {
         self.list_by(|right| [right.name])
     }
 
     /// Lists each right by all of its keys, and whether this set holds it.
     pub fn by_every_key(self) -> BTreeMap<String, bool> {
-        self.list_by(Right::keys)
+        self.list_by(Right::key_and_aliases)
     }
 
     fn list_by<N: IntoIterator<Item = &'static str>>(self, named: impl Fn(&'static Right) -> N) -> BTreeMap<String, bool> {
@@ -50,11 +50,11 @@ impl Rights {
     /// that it doesn't know back as it got them. An empty list changes nothing. 400 for an unknown right, and for a list with
     /// names and keys.
     pub fn changed_by(self, list: &BTreeMap<String, bool>) -> Result<Rights> {
-        let is_key = |named: &String| Right::ALL.iter().any(|right| right.keys().any(|key| key == named));
+        let is_key = |named: &String| Right::ALL.iter().any(|right| right.key_and_aliases().any(|key| key == named));
         let by_key = list.keys().next().is_some_and(is_key);
         let (mut rights, mut changed) = (if by_key { Rights(0) } else { self }, Rights(0));
         for (named, held) in list {
-            let known = Right::ALL.iter().find(|right| right.name == named || right.keys().any(|key| key == named));
+            let known = Right::ALL.iter().find(|right| right.name == named || right.key_and_aliases().any(|key| key == named));
             let right = known.ok_or_else(|| {
                 Error::BadRequest(
                     Code::RightNotFound.says(format!("permission_list: {named} is not a right")).at("permission_list"),
@@ -95,7 +95,7 @@ pub struct Right {
 
 impl Right {
     /// All keys: `key`, then `other_keys`.
-    pub fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
+    pub fn key_and_aliases(&self) -> impl Iterator<Item = &'static str> + use<> {
         [self.key].into_iter().chain(self.other_keys.iter().copied())
     }
 
@@ -276,8 +276,8 @@ mod tests {
     fn each_right_has_one_bit_one_name_and_keys_of_its_own() {
         let all = Right::ALL.iter().fold(0, |bits, right| bits + right.bit.0);
         assert_eq!(all, 255);
-        let keys: Vec<_> = Right::ALL.iter().flat_map(Right::keys).collect();
-        assert_eq!((Rights(0).list().len(), Rights(0).by_every_key().len(), keys.len()), (8, 12, 12));
+        let keys: Vec<_> = Right::ALL.iter().flat_map(Right::key_and_aliases).collect();
+        assert_eq!((Rights(0).held_by_name().len(), Rights(0).by_every_key().len(), keys.len()), (8, 12, 12));
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod lenient_fields;
 mod markdown_pieces;
 mod sending_program;
 mod sentry;
-pub mod slack;
+pub mod slack_messages;
 mod statuspage;
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ pub use self::{
     honest_links::with_visible_links,
     markdown_pieces::cut,
     sending_program::{Program, SendingProgram},
-    slack::message::Dialect,
+    slack_messages::message::Dialect,
 };
 
 /// What a program tells, as Markdown.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Post, alerts, discord, gitea, github, gitlab, healthchecks, markdown_pieces, sentry,
-    slack::message::{self, Dialect},
+    slack_messages::message::{self, Dialect},
     statuspage, uptime_kuma,
 };
 

@@ -36,7 +36,7 @@ pub struct Person {
 }
 
 impl Claims {
-    /// Whether the issuer can say today whose an address is, given as [`crate::domain::text::email_address`] has it.
+    /// Whether the issuer can say today whose an address is, given as [`crate::domain::text::normalised_address`] has it.
     ///
     /// Google verifies any address once, when an account is made with it; it says on only for its own domain and for
     /// those of its Workspaces. Another issuer is the operator's choice, who trusts what it verifies.

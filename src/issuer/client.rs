@@ -102,7 +102,7 @@ impl Client {
 
 /// The claims at the issuer's userinfo endpoint (OpenID Connect Core 1.0, section 5.3): some issuers
 /// leave it out of id tokens. `None` if it says nothing; who is known by the token alone may still log in.
-pub async fn person(http: &Http, endpoints: &Endpoints, tokens: &Tokens, claims: &Claims) -> Option<Person> {
+pub async fn fetch_userinfo(http: &Http, endpoints: &Endpoints, tokens: &Tokens, claims: &Claims) -> Option<Person> {
     #[derive(Deserialize)]
     struct UserInfo {
         sub: String,

@@ -103,7 +103,7 @@ impl Issuer {
     }
 
     /// The issuer's name for people; `None` if browsers can't log in there.
-    pub fn browser_log_in_name(&self) -> Option<&str> {
+    pub fn log_in_label(&self) -> Option<&str> {
         self.client.as_ref().map(|client| client.issuer_name.as_str())
     }
 
@@ -120,7 +120,7 @@ impl Issuer {
         let tokens = client.exchange(&self.http, &endpoints, code, log_in).await?;
         let mut verified = self.verify(&tokens.id_token, Some(&log_in.nonce)).await?;
         if verified.claims.person.email.is_empty()
-            && let Some(person) = client::person(&self.http, &endpoints, &tokens, &verified.claims).await
+            && let Some(person) = client::fetch_userinfo(&self.http, &endpoints, &tokens, &verified.claims).await
         {
             verified.claims.person = person;
         }

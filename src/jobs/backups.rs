@@ -65,7 +65,7 @@ async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Writ
 
 /// Mails the reason of the first of several failures to all superadmins.
 async fn mail_operators(app: &App, err: &Error) -> Result<()> {
-    let reason = err.reason();
+    let reason = err.admin_detail();
     let queue = move |tx: &mut Tx| {
         for address in by_operator::superadmins(tx)? {
             mail_queue::add(tx, mail::backup_failed(tx.site(), &address, &reason))?;

@@ -18,7 +18,7 @@ use crate::{
 /// Does deferred work as it comes up, including that from before the start.
 pub(super) async fn run(app: &App) {
     loop {
-        match in_slices(app, work).await {
+        match in_slices(app, work_slice).await {
             // Postponed work is due again without a wake-up.
             Ok(()) => _ = timeout(MINUTE, app.wakeups.wait(Queue::DeferredWork)).await,
             Err(err) => postpone(app, err).await,
@@ -28,7 +28,7 @@ pub(super) async fn run(app: &App) {
 
 /// Does a slice of the work that has waited longest, and moves the work to the end of the queue. Returns the number of
 /// slices done: 0 if none is due.
-pub fn work(tx: &mut Tx) -> Result<usize> {
+pub fn work_slice(tx: &mut Tx) -> Result<usize> {
     let Some((work, cursor)) = deferred_work::first(tx)? else { return Ok(0) };
     let rest = match work {
         DeferredWork::Departure { organisation, user } => leaving::leave_slice(tx, organisation, user, &cursor)?,

@@ -13,9 +13,9 @@ use super::queue_loops::{AGAIN, MINUTE, rest};
 use crate::{
     db::Tx,
     domain::webhooks::delivery::{
+        attempt_results,
         following::{self, Next},
         queue::{self, Claim, Claimed},
-        retry,
         schedule::{self, Schedule},
     },
     error::Result,
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Starts retaining the event log for webhooks, before the server serves anything.
-pub async fn retain_log(app: &App) -> Result<()> {
+pub async fn start_retaining_log(app: &App) -> Result<()> {
     let taken = app.db.write(following::start).await?;
     app.delivery.followed.store(taken, Relaxed);
     app.delivery.written.store(taken, Relaxed);
@@ -96,10 +96,10 @@ impl Dispatcher {
                 app.delivery.changed().webhooks.insert(webhook);
                 match claim {
                     Claim::Taken(claimed) => {
-                        self.schedule.unpark(webhook);
+                        self.schedule.end_backoff(webhook);
                         sending.spawn(async move { deliver(&slot, *claimed).await });
                     }
-                    Claim::Refused => self.schedule.park(webhook, now),
+                    Claim::Refused => self.schedule.back_off(webhook, now),
                     Claim::Nothing => {}
                 }
             }
@@ -146,7 +146,7 @@ impl Dispatcher {
 
     fn read(&mut self, app: &App, webhooks: &HashSet<WebhookId>) -> Result<()> {
         for webhook in webhooks {
-            let due = app.db.read(|conn| schedule::read_due(conn, *webhook))?;
+            let due = app.db.read(|conn| schedule::read_due_of(conn, *webhook))?;
             self.schedule.set(*webhook, due);
         }
         Ok(())
@@ -200,14 +200,14 @@ async fn deliver_one(slot: &Slot, claimed: Claimed, may_go_on: bool) -> Option<C
     let outcome = webhook_sender::attempt(app, &claimed).await;
     let is_prompt = outcome.is_prompt();
     app.delivery.slots().note_proven(&slot.permit.host, is_prompt);
-    app.metrics.attempt(outcome.is_success());
+    app.metrics.count_delivery_attempt(outcome.is_success());
     let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
     if !outcome.is_success() {
         tracing::debug!(%id, %webhook, status, error = outcome.error, "an event could not be delivered");
     }
     let goes_on = may_go_on && is_prompt && app.delivery.due.load(Relaxed) == 0 && !*app.stopping().borrow();
     let record = move |tx: &mut Tx| {
-        retry::record_attempt(tx, &claimed, &outcome)?;
+        attempt_results::record_attempt(tx, &claimed, &outcome)?;
         if goes_on { queue::claim_next(tx, webhook) } else { Ok(None) }
     };
     app.write_with_retry(record).await.unwrap_or_else(|err| {

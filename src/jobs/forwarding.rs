@@ -17,10 +17,10 @@ use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    db::log,
+    db::log_reader,
     domain::{
         log::cursors::{self, FORWARDER},
-        streams::forwarding::{self, Slice, Step},
+        streams::centrifugo_forwarding::{self, Slice, Step},
     },
     error::{Error, Result},
     event::Queue,
@@ -40,7 +40,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
 /// Starts or stops retaining the event log for an external Centrifugo, before the server serves anything. Returns the
 /// cursor: the last row that Centrifugo has.
-pub async fn set_log_retention(app: &App) -> Result<Option<i64>> {
+pub async fn start_or_stop_log_retention(app: &App) -> Result<Option<i64>> {
     match (&app.centrifugo, app.db.read(|conn| cursors::find(conn, FORWARDER))?) {
         (Some(_), None) => app.db.write(|tx| cursors::create(tx, FORWARDER)).await.map(Some),
         (Some(_), Some(taken)) => Ok(Some(taken)),
@@ -83,7 +83,7 @@ impl<'a> Forwarder<'a> {
     }
 
     /// Writes the cursor to the database.
-    pub async fn record(&mut self) {
+    pub async fn save_cursor(&mut self) {
         self.recorded_at = Instant::now();
         let taken = self.taken;
         if taken == self.recorded {
@@ -103,7 +103,9 @@ impl<'a> Forwarder<'a> {
     async fn next(&self) -> Result<Option<Slice>> {
         let (app, taken) = (self.app.clone(), self.taken);
         // Off the runtime's threads: a channel may have many members.
-        tokio::task::spawn_blocking(move || app.db.read(|conn| forwarding::next(conn, taken))).await.map_err(Error::internal)?
+        tokio::task::spawn_blocking(move || app.db.read(|conn| centrifugo_forwarding::next(conn, taken)))
+            .await
+            .map_err(Error::internal)?
     }
 
     /// Waits for further rows, and writes the cursor if that is due first.
@@ -113,7 +115,7 @@ impl<'a> Forwarder<'a> {
         }
         let wait = RECORD_EVERY.saturating_sub(self.recorded_at.elapsed());
         if timeout(wait, self.app.wakeups.wait(Queue::Forwarding)).await.is_err() {
-            self.record().await;
+            self.save_cursor().await;
         }
     }
 
@@ -133,7 +135,7 @@ impl<'a> Forwarder<'a> {
                     continue;
                 }
                 Err(Failure::Refused(reason)) if self.refuses(&commands).await => {
-                    commands.iter().for_each(|command| self.skip(&command.name(), &reason));
+                    commands.iter().for_each(|command| self.skip(&command.log_name(), &reason));
                     continue;
                 }
                 Err(Failure::Refused(reason) | Failure::Temporary(reason)) => {
@@ -143,10 +145,10 @@ impl<'a> Forwarder<'a> {
             };
             if left.is_empty() {
                 self.answers();
-                self.app.metrics.forwarded("taken");
+                self.app.metrics.count_centrifugo_request("taken");
                 wait = FIRST_RETRY;
             } else {
-                self.app.metrics.forwarded("again");
+                self.app.metrics.count_centrifugo_request("again");
                 // To the front of the queue, so that no later command overtakes it.
                 requests.push_front(left);
                 sleep(wait.mul_f64(0.5 + f64::from(secret::random::<1>()[0]) / 512.0)).await;
@@ -155,7 +157,7 @@ impl<'a> Forwarder<'a> {
         }
         self.taken = seq;
         if self.recorded_at.elapsed() >= RECORD_EVERY {
-            self.record().await;
+            self.save_cursor().await;
         }
     }
 
@@ -170,7 +172,7 @@ impl<'a> Forwarder<'a> {
         let mut left = Vec::new();
         for (command, reply) in commands.into_iter().zip(replies) {
             match (command, reply.error) {
-                (command, Some(error)) => left.extend(self.again(&error, &command.name()).then_some(command)),
+                (command, Some(error)) => left.extend(self.again(&error, &command.log_name()).then_some(command)),
                 (Command::Broadcast(mut broadcast), None) => {
                     let channels = std::mem::take(&mut broadcast.channels);
                     let key = &broadcast.idempotency_key;
@@ -198,7 +200,7 @@ impl<'a> Forwarder<'a> {
     }
 
     fn skip(&self, what: &str, reason: &str) {
-        self.app.metrics.forwarded("skipped");
+        self.app.metrics.count_centrifugo_request("skipped");
         tracing::error!(what, reason, "the push server refuses a command permanently, so it is skipped");
     }
 
@@ -207,7 +209,7 @@ impl<'a> Forwarder<'a> {
             return;
         }
         self.outage = Some(Instant::now());
-        let waiting = self.app.db.read(|conn| Ok(log::last_seq(conn)?)).unwrap_or_default() - self.recorded;
+        let waiting = self.app.db.read(|conn| Ok(log_reader::last_seq(conn)?)).unwrap_or_default() - self.recorded;
         tracing::warn!(reason, waiting, "the push server does not accept publications, which wait in the event log");
     }
 

@@ -65,9 +65,9 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| login_codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune_used_tokens(tx, now, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| webhooks::delivery::queue::prune_events(tx, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::delivery::queue::prune_unreferenced_events(tx, SLICE)).await?;
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::purge_deleted(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;
     in_slices(app, move |tx| channel_purging::purge(tx, deleted_before, SLICE)).await
 }

@@ -48,7 +48,7 @@ async fn send(app: &App, claimed: mail_queue::Claimed) {
     let recorded = match sent {
         Ok(()) => app.write_with_retry(move |tx| mail_queue::sent(tx, id)).await,
         Err(err) => {
-            let reason = err.reason();
+            let reason = err.admin_detail();
             tracing::warn!(%id, attempts, reason, "a mail could not be sent");
             app.write_with_retry(move |tx| mail_queue::failed(tx, id, attempts, &reason)).await
         }

@@ -21,7 +21,7 @@ use crate::{event::Queue, state::App};
 /// How long mails and deliveries in flight may take once the server stops.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Runs all jobs until the server stops. `forwarded` is what [`forwarding::set_log_retention`] returned.
+/// Runs all jobs until the server stops. `forwarded` is what [`forwarding::start_or_stop_log_retention`] returned.
 pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
     let (mut sending, mut delivering) = (JoinSet::new(), JoinSet::new());
@@ -47,7 +47,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     if let Some(forwarder) = &mut forwarder {
-        forwarder.record().await;
+        forwarder.save_cursor().await;
     }
     // A mail or delivery that is cancelled after it has arrived, but before its outcome is recorded, is sent a second time.
     _ = timeout(IN_FLIGHT_WITHIN, async { tokio::join!(sending.join_all(), delivering.join_all()) }).await;

@@ -25,6 +25,6 @@ pub(super) async fn run(app: &App) {
 /// Indexes what there is by now. Messages that are posted meanwhile wait for the next time: one by one they would cost several
 /// times as much.
 async fn index(app: &App) -> Result<()> {
-    let last = app.db.read(|conn| indexing::highest_stored_number(conn))?;
+    let last = app.db.read(|conn| indexing::newest_message_number(conn))?;
     in_slices(app, move |tx| indexing::run_step(tx, last)).await
 }

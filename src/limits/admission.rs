@@ -83,7 +83,7 @@ impl ConnectionSlots {
     }
 
     /// How many connections are open.
-    pub fn open(&self) -> Open {
+    pub fn open_counts(&self) -> Open {
         self.counts().open_counts()
     }
 
@@ -94,7 +94,7 @@ impl ConnectionSlots {
     }
 
     #[cfg(test)]
-    pub fn all(&self) -> usize {
+    pub fn total_open(&self) -> usize {
         self.counts().all
     }
 
@@ -228,12 +228,12 @@ impl Slot {
         {
             *since = now;
         }
-        self.uncount_idle_user(now, after);
+        self.recount_as_stranger(now, after);
     }
 
     /// Gives a user's connection back to its address if it had no request with a session for this long. If the address is
     /// full, its oldest idle stranger is closed, or this connection if all others are busy.
-    pub fn uncount_idle_user(&self, now: Instant, after: Duration) {
+    pub fn recount_as_stranger(&self, now: Instant, after: Duration) {
         let Some(address) = self.address else { return };
         let mut standing = self.standing();
         let Standing::Held { user, since, in_use: false } = *standing else { return };
@@ -252,7 +252,7 @@ impl Slot {
     }
 
     /// Whether the connection is a stranger's at an address that is more than half full.
-    pub fn is_address_crowded(&self) -> bool {
+    pub fn is_crowding_stranger(&self) -> bool {
         let is_stranger = matches!(*self.standing(), Standing::Idle(_) | Standing::Busy(_));
         is_stranger && self.address.is_some_and(|address| self.slots.counts().is_crowded(address))
     }

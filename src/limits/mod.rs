@@ -127,14 +127,14 @@ impl Limits {
 
     /// A permit for a log-in, from the arrival of its request to its answer; `None` if limits are switched off. 429 if 100
     /// others of its network are in progress.
-    pub fn log_in(&self, address: IpAddr) -> Result<Option<OwnedSemaphorePermit>> {
+    pub fn log_in_permit(&self, address: IpAddr) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(kept) = &self.0 else { return Ok(None) };
-        kept.log_ins.of_key(network(address)).try_acquire_owned().map(Some).map_err(|_| Error::TooMany(1))
+        kept.log_ins.semaphore_for(network(address)).try_acquire_owned().map(Some).map_err(|_| Error::TooMany(1))
     }
 
     /// Waits for a permit to exchange a code at the issuer; `None` if limits are switched off.
     pub async fn code_exchange(&self, address: IpAddr) -> Option<OwnedSemaphorePermit> {
-        let permits = self.0.as_ref()?.exchanges.of_key(network(address));
+        let permits = self.0.as_ref()?.exchanges.semaphore_for(network(address));
         permits.acquire_owned().await.ok()
     }
 
@@ -145,7 +145,7 @@ impl Limits {
 
     /// The permits of a network for hashing passwords; `None` if limits are switched off.
     pub fn hashes(&self, address: IpAddr) -> Option<Arc<Semaphore>> {
-        self.0.as_ref().map(|kept| kept.hashes.of_key(network(address)))
+        self.0.as_ref().map(|kept| kept.hashes.semaphore_for(network(address)))
     }
 
     /// Drops expired counters. The housekeeping job calls it once per minute.
@@ -208,12 +208,12 @@ mod tests {
     fn a_hundred_log_ins_of_a_network_are_in_progress_and_one_more_is_not() {
         let limits = Limits::new(true, &Clock::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        let mut permits: Vec<_> = (0..100).map(|n| limits.log_in(address(&format!("2001:db8::{n}"))).unwrap()).collect();
-        assert!(matches!(limits.log_in(address("2001:db8::100")), Err(Error::TooMany(1))));
-        limits.log_in(address("2001:db8:0:1::1")).unwrap();
+        let mut permits: Vec<_> = (0..100).map(|n| limits.log_in_permit(address(&format!("2001:db8::{n}"))).unwrap()).collect();
+        assert!(matches!(limits.log_in_permit(address("2001:db8::100")), Err(Error::TooMany(1))));
+        limits.log_in_permit(address("2001:db8:0:1::1")).unwrap();
         permits.pop();
-        limits.log_in(address("2001:db8::100")).unwrap();
-        assert!((0..200).all(|_| Limits::new(false, &Clock::default()).log_in(address("192.0.2.1")).unwrap().is_none()));
+        limits.log_in_permit(address("2001:db8::100")).unwrap();
+        assert!((0..200).all(|_| Limits::new(false, &Clock::default()).log_in_permit(address("192.0.2.1")).unwrap().is_none()));
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl<K: Eq + Hash> Permits<K> {
     }
 
     /// The semaphore with the permits of one key.
-    pub fn of_key(&self, key: K) -> Arc<Semaphore> {
+    pub fn semaphore_for(&self, key: K) -> Arc<Semaphore> {
         let mut taken = self.taken.lock().expect("nothing panics while it holds this");
         if let Some(permits) = taken.get(&key).and_then(Weak::upgrade) {
             return permits;
@@ -41,16 +41,16 @@ mod tests {
     #[test]
     fn each_key_has_its_permits_and_is_removed_without_holders() {
         let permits = Permits::new(2);
-        let held: Vec<_> = (0..2).map(|_| permits.of_key("a").try_acquire_owned().unwrap()).collect();
-        assert!(permits.of_key("a").try_acquire_owned().is_err());
-        assert!(permits.of_key("b").try_acquire_owned().is_ok());
+        let held: Vec<_> = (0..2).map(|_| permits.semaphore_for("a").try_acquire_owned().unwrap()).collect();
+        assert!(permits.semaphore_for("a").try_acquire_owned().is_err());
+        assert!(permits.semaphore_for("b").try_acquire_owned().is_ok());
         drop(held);
-        assert!(permits.of_key("a").try_acquire_owned().is_ok());
+        assert!(permits.semaphore_for("a").try_acquire_owned().is_ok());
         let numbers = Permits::new(1);
-        let held = numbers.of_key(0).try_acquire_owned().unwrap();
-        (1..10_000).for_each(|n| _ = numbers.of_key(n));
+        let held = numbers.semaphore_for(0).try_acquire_owned().unwrap();
+        (1..10_000).for_each(|n| _ = numbers.semaphore_for(n));
         assert!(numbers.taken.lock().unwrap().len() < 10, "semaphores that nobody holds are not kept");
-        assert!(numbers.of_key(0).try_acquire_owned().is_err());
+        assert!(numbers.semaphore_for(0).try_acquire_owned().is_err());
         drop(held);
     }
 }

@@ -82,7 +82,7 @@ pub enum Blank {
 }
 
 /// A mail that is written once it is due.
-pub fn to_be_written(kind: MailKind, to: &str, blank: Blank) -> Mail {
+pub fn written_when_due(kind: MailKind, to: &str, blank: Blank) -> Mail {
     Mail { blank: Some(blank), ..mail(kind, to, "", "") }
 }
 
@@ -201,7 +201,7 @@ pub fn bot_token_made(to: &str) -> Mail {
 }
 
 /// A notice to an organisation's owner, who owns the bots of a member who has left. It shows no name that somebody has chosen.
-pub fn bots_passed_on(to: &str) -> Mail {
+pub fn bots_inherited(to: &str) -> Mail {
     let text = "Somebody who owned bots can't use your organisation any more, so these bots are yours now. Their tokens were ended, because their former owner knows them, and the programs that used them can't post until they get new ones. The settings of the organisation list the bots.";
     mail(MailKind::Notice, to, "Bots of your organisation are yours now", text)
 }

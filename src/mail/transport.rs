@@ -60,7 +60,7 @@ impl Transport {
             },
             "smtp" | "smtps" => match relay(&parsed, authorities) {
                 Ok(smtp) => Ok(Transport::Smtp(Box::new(smtp))),
-                Err(err) => Err(bad(&err.reason())),
+                Err(err) => Err(bad(&err.admin_detail())),
             },
             other => Err(bad(&format!("unknown scheme {other}: {EXPECTED}"))),
         }

@@ -89,12 +89,12 @@ impl Metrics {
     }
 
     /// A request to an external Centrifugo was `taken`, or is to be sent `again`; what it refuses for good is `skipped`.
-    pub fn forwarded(&self, outcome: &'static str) {
+    pub fn count_centrifugo_request(&self, outcome: &'static str) {
         count(&self.forwarded, "outcome", outcome);
     }
 
     /// A webhook's event was sent to its address.
-    pub fn attempt(&self, is_delivered: bool) {
+    pub fn count_delivery_attempt(&self, is_delivered: bool) {
         count(&self.attempts, "delivered", if is_delivered { "true" } else { "false" });
     }
 

@@ -56,12 +56,12 @@ impl Origins {
 
     /// Whether the request comes from a page that may open sockets. Programs send no origin, and may.
     pub fn may_open_socket(&self, req: &Request) -> bool {
-        let is_allowed = |origin: &str| self.names(origin) || self.is_own(req, origin);
+        let is_allowed = |origin: &str| self.is_listed(origin) || self.is_own(req, origin);
         all(req, header::ORIGIN.as_str(), is_allowed)
     }
 
     /// Whether pages of this origin may call from wherever they are.
-    pub fn names(&self, origin: &str) -> bool {
+    pub fn is_listed(&self, origin: &str) -> bool {
         let mut all = self.own.iter().chain(&self.others);
         all.any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn an_origin_is_compared_as_browsers_send_it() {
         let named =
-            |setting: &str, origin: &str| origins(&[setting], "https://here.example", "https://here.example").names(origin);
+            |setting: &str, origin: &str| origins(&[setting], "https://here.example", "https://here.example").is_listed(origin);
         assert!(named("https://Chat.example.org:443/", "https://chat.example.org"));
         assert!(named("http://[::1]:3000", "http://[::1]:3000"));
         assert!(named("tauri://localhost", "tauri://localhost"));
@@ -173,7 +173,7 @@ mod tests {
             ("http://localhost:8080", false),
             ("null", false),
         ] {
-            assert_eq!(public.names(origin), is_own, "{origin}");
+            assert_eq!(public.is_listed(origin), is_own, "{origin}");
         }
         for base in
             ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080", "http://0.0.0.0:8080", "http://[::]:8080"]
@@ -189,7 +189,7 @@ mod tests {
                 ("https://localhost:8080", false),
                 ("http://rebound.example:8080", false),
             ] {
-                assert_eq!(local.names(origin), is_own, "{base}: {origin}");
+                assert_eq!(local.is_listed(origin), is_own, "{base}: {origin}");
             }
         }
     }

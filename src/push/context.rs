@@ -7,9 +7,9 @@ use std::{
 
 use tokio::sync::{mpsc, watch};
 
-use super::{activity::Activity, embedded::hub::Hub, server_api::kept_state::ServerApi};
+use super::{activity::Activity, embedded::hub::Hub, server_api::memory::ServerApi};
 use crate::{
-    clock::Clock, db::Db, domain::streams::publications::Recent, limits::Limits, metrics::Metrics, net::origins::Origins,
+    clock::Clock, db::Db, domain::streams::publication_cache::Recent, limits::Limits, metrics::Metrics, net::origins::Origins,
     site::Site,
 };
 

@@ -33,7 +33,7 @@ pub enum Command {
 
 impl Command {
     /// The command's name for log lines, without content.
-    pub fn name(&self) -> String {
+    pub fn log_name(&self) -> String {
         match self {
             Command::Broadcast(broadcast) => broadcast.idempotency_key.clone(),
             Command::Disconnect(disconnect) => format!("the disconnect of {}", disconnect.user),

@@ -3,7 +3,7 @@
 pub mod delivery;
 pub mod hashing;
 pub mod low_priority;
-pub mod newest;
+pub mod newest_pages;
 mod passwords;
 pub mod session_cache;
 pub mod setup_link;
@@ -19,7 +19,7 @@ use std::{
 use ipnet::IpNet;
 use tokio::sync::watch;
 
-use self::{delivery::DeliveryState, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, wakeups::Wakeups};
+use self::{delivery::DeliveryState, hashing::Hashing, newest_pages::NewestPages, session_cache::SessionCache, wakeups::Wakeups};
 use crate::{
     archive::backup,
     clock::Clock,
@@ -96,7 +96,9 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
-        let caller = self.sessions.find(session, || self.db.read_internally(|conn| sessions::find(conn, session, conn.now())))?;
+        let caller = self
+            .sessions
+            .find_or_read(session, || self.db.read_without_position(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
             self.push.activity.note(caller.user, caller.session);
@@ -112,7 +114,7 @@ impl Inner {
         organisation: OrganisationId,
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let class = match self.db.read_internally(|conn| access::membership(conn, organisation, caller.user))? {
+        let class = match self.db.read_without_position(|conn| access::membership(conn, organisation, caller.user))? {
             Some(_) => Class::Member(caller.user, organisation),
             None => Class::List(Some(caller.user)),
         };

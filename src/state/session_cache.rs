@@ -17,14 +17,14 @@ impl Default for SessionCache {
 impl SessionCache {
     const MOST: usize = 100_000;
 
-    pub fn find(&self, session: SessionId, read: impl FnOnce() -> Result<Option<Caller>>) -> Result<Option<Caller>> {
+    pub fn find_or_read(&self, session: SessionId, read: impl FnOnce() -> Result<Option<Caller>>) -> Result<Option<Caller>> {
         let found = self.0.get_or_insert_with(&session, || read().map_err(Some)?.ok_or(None));
         found.map_or_else(|failed| failed.map_or(Ok(None), Err), |caller| Ok(Some(caller)))
     }
 
     /// Removes the sessions that these effects of a commit have ended or changed. Accounts change so seldom that all sessions
     /// may be read again then.
-    pub fn forget(&self, effects: &[Effect]) {
+    pub fn forget_affected(&self, effects: &[Effect]) {
         for effect in effects {
             match effect {
                 Effect::SessionEnded { session, .. } => _ = self.0.remove(session),
@@ -47,16 +47,16 @@ mod tests {
     fn a_read_from_before_a_log_out_does_not_put_the_session_back() {
         let (cache, session, user) = (SessionCache::default(), SessionId::new(), UserId::new());
         let caller = Caller { user, session, role: PlatformRole::User, grant: Grant::Session };
-        let is_kept = || cache.find(session, || Ok(None)).unwrap().is_some();
+        let is_kept = || cache.find_or_read(session, || Ok(None)).unwrap().is_some();
         let ends = [Effect::SessionEnded { user, session }, Effect::AccountChanged(user), Effect::Foreign];
         for end in ends {
             let read = || {
-                cache.forget(std::slice::from_ref(&end));
+                cache.forget_affected(std::slice::from_ref(&end));
                 Ok(Some(caller))
             };
-            assert!(cache.find(session, read).unwrap().is_some() && !is_kept(), "{end:?}");
-            assert!(cache.find(session, || Ok(Some(caller))).unwrap().is_some() && is_kept(), "{end:?}");
-            cache.forget(&[end]);
+            assert!(cache.find_or_read(session, read).unwrap().is_some() && !is_kept(), "{end:?}");
+            assert!(cache.find_or_read(session, || Ok(Some(caller))).unwrap().is_some() && is_kept(), "{end:?}");
+            cache.forget_affected(&[end]);
             assert!(!is_kept());
         }
     }

@@ -204,7 +204,7 @@ async fn the_statements_of_a_start_grow_with_nothing() {
         let traced = server.write(|tx| {
             statements(tx, |tx| {
                 first_screen::read(tx, caller, Some("engines"))?;
-                streams::own(tx, caller.user)?;
+                streams::streams_of_user(tx, caller.user)?;
                 Ok(())
             })
         });

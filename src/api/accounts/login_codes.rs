@@ -63,12 +63,12 @@ impl Api {
         let (request, code, device) = (request.0, code.0, entrant.device.clone());
         MailedCode::check(&code, "code").map_err(Error::BadRequest)?;
         let log_in = async {
-            app.db.read_internally(|conn| login_codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
+            app.db.read_without_position(|conn| login_codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
             let entered = app.db.write_sized(bytes, move |tx| mailed_links::enter_by_code(tx, &request, &code, &device)).await?;
             entered.ok_or_else(|| Error::Invalid(Code::WrongCode.says("The code is wrong or has expired").at("code")))
         };
         let started = entrant.run_log_in(&app, log_in).await?;
-        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
+        Ok(ok("Login successful", browser.keep_session(&app, started, by_cookie).await.into()))
     }
 }
 

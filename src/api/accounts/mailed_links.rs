@@ -20,7 +20,7 @@ use crate::{
             mailed_links::{self, Companion},
             one_time_tokens::{self, Purpose, Token},
         },
-        text::{Email, lenient_email},
+        text::{Email, existing_account_email},
     },
     error::{Code, Error, Result},
     state::App,
@@ -57,11 +57,11 @@ impl Api {
         let by_cookie = browser.wants_cookie(body.cookie)?;
         let (token, device) = (body.0.token.0, entrant.device.clone());
         let log_in = async {
-            app.db.read(|conn| one_time_tokens::find(conn, Purpose::MagicLink, &token))?; // a guess costs the writer nothing
+            app.db.read(|conn| one_time_tokens::find_account(conn, Purpose::MagicLink, &token))?; // a guess costs the writer nothing
             app.db.write_sized(body.1, move |tx| mailed_links::enter(tx, &token, &device)).await
         };
         let started = entrant.run_log_in(&app, log_in).await?;
-        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
+        Ok(ok("Login successful", browser.keep_session(&app, started, by_cookie).await.into()))
     }
 
     /// Ask for a password reset
@@ -90,7 +90,7 @@ impl Api {
             return Err(Error::Invalid(Code::PasswordUnchanged.says("new_password is the old password").at("new_password")));
         }
         let hash_password = app.hash_password(visitor.address, password).await?;
-        app.db.write_sized(body.1, move |tx| mailed_links::reset(tx, &token, &hash_password)).await?;
+        app.db.write_sized(body.1, move |tx| mailed_links::set_new_password(tx, &token, &hash_password)).await?;
         Ok(done("Password reset successfully"))
     }
 
@@ -133,7 +133,7 @@ impl Api {
 }
 
 pub(super) fn address(text: &str) -> Result<String> {
-    lenient_email(text, "email").map_err(Error::BadRequest)
+    existing_account_email(text, "email").map_err(Error::BadRequest)
 }
 
 /// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't

@@ -14,7 +14,7 @@ use super::{
     http::{
         auth::{Bearer, LogInAttempt, Visitor},
         body::{Body, Faulty, Text, into_string},
-        envelope::{Done, PlainCreated, Success, done, made, ok},
+        envelope::{Done, PlainCreated, Success, created_without_data, done, ok},
         framework_traits::Nullable,
         login_browser::Browser,
     },
@@ -28,7 +28,7 @@ use crate::{
             one_time_tokens::Token, passwords, registration, sessions,
         },
         organisations::join_links,
-        text::{Email, lenient_email},
+        text::{Email, existing_account_email},
     },
     error::{Code, Error, Result},
     id::{OrganisationId, UserId},
@@ -61,7 +61,7 @@ impl Api {
             None => registration::register(tx, &new, &hash_password).map(drop),
         };
         app.db.write(register).await?;
-        Ok(made("User created successfully"))
+        Ok(created_without_data("User created successfully"))
     }
 
     /// Log in
@@ -79,7 +79,7 @@ impl Api {
     ) -> Result<Success<LoggedIn>> {
         let by_cookie = browser.wants_cookie(body.cookie)?;
         let started = entrant.run_log_in(&app, log_in(&app, &entrant, browser.device_mark(), body.0)).await?;
-        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
+        Ok(ok("Login successful", browser.keep_session(&app, started, by_cookie).await.into()))
     }
 
     /// Log in with an ID token
@@ -98,7 +98,7 @@ impl Api {
     ) -> Result<Success<LoggedIn>> {
         let by_cookie = browser.wants_cookie(body.cookie)?;
         let started = entrant.run_log_in(&app, log_in_by_id_token(&app, &entrant, body.0)).await?;
-        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
+        Ok(ok("Login successful", browser.keep_session(&app, started, by_cookie).await.into()))
     }
 
     /// Log out
@@ -107,7 +107,7 @@ impl Api {
     #[oai(path = "/auth/logout", method = "post", operation_id = "logOut", tag = "Tag::Accounts")]
     async fn logout(&self, caller: Bearer, app: Data<&App>, browser: Browser) -> Result<Done> {
         app.db.write(move |tx| sessions::end(tx, caller.0)).await?;
-        browser.forget();
+        browser.forget_session();
         Ok(done("Logout successful"))
     }
 
@@ -142,7 +142,7 @@ impl Api {
 
 /// Logs in with a password. `kept` is the mark of the device that its browser keeps.
 async fn log_in(app: &App, entrant: &LogInAttempt, kept: Option<&str>, given: Credentials) -> Result<sessions::Started> {
-    let email = lenient_email(&given.email, "email").map_err(Error::Invalid)?;
+    let email = existing_account_email(&given.email, "email").map_err(Error::Invalid)?;
     GivenPassword::check(&given.password, "password").map_err(Error::Invalid)?;
     let mark = given.device_token.as_deref();
     DeviceToken::check(mark.unwrap_or_default(), "device_token").map_err(Error::Invalid)?;
@@ -153,7 +153,7 @@ async fn log_in(app: &App, entrant: &LogInAttempt, kept: Option<&str>, given: Cr
     let user = user.filter(|_| right).ok_or(Error::Unauthorized(Code::WrongCredentials, sessions::WRONG_CREDENTIALS))?;
     let (hash, device) = (user.password_hash, entrant.device.clone());
     let logged = hash.clone();
-    let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &device)).await?;
+    let started = app.db.write(move |tx| sessions::start_after_password(tx, user.id, &logged, &device)).await?;
     if secret::is_hash_outdated(&hash) {
         // A failed hash update doesn't fail the log-in.
         if let Ok(newer) = app.hash_password(entrant.address, password.clone()).await {

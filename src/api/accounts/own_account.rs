@@ -14,7 +14,7 @@ use crate::{
             auth::{AccessToken, Bearer},
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -91,7 +91,7 @@ impl Api {
             last_seen_at: session.last_seen_at,
         };
         let found = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *user_id, part), one))?;
-        Ok(listed("Sessions retrieved successfully", found, &address))
+        Ok(answer_list("Sessions retrieved successfully", found, &address))
     }
 
     /// End a session

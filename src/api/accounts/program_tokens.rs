@@ -14,7 +14,7 @@ use crate::{
             body::{Body, List, Text, into_strings},
             envelope::{Created, Done, created, done},
             framework_traits::Nullable,
-            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -70,7 +70,7 @@ impl Api {
     ) -> Result<Listed<Rows<ApiToken>>> {
         let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| tokens::list(conn, caller.0, *user_id, part), ApiToken::from))?;
-        Ok(listed("Tokens retrieved successfully", found, &address))
+        Ok(answer_list("Tokens retrieved successfully", found, &address))
     }
 
     /// End a token

@@ -17,10 +17,9 @@ use crate::{
         channel_summaries::{self, ChannelSummary, Own},
         channels::{
             lists::{Described, Users},
-            members,
-            reading::{self, Counts},
-            record,
+            members, record,
             record::Visible,
+            unread_counts::{self, Counts},
         },
         messages::record::Message,
         page::Page,
@@ -54,7 +53,7 @@ impl OrganisationChannels {
     pub const BOUNDS: Bounds = Bounds { bytes: BYTES / 2, ..Bounds::ANSWER };
 
     /// A row that fits into the answer twice, if need be without its newest post.
-    pub fn shrink_to_fit(channel: Channel) -> Channel {
+    pub fn shorten_for_answer(channel: Channel) -> Channel {
         shorten_row(channel, OrganisationChannels::BOUNDS.bytes, |channel| channel.messages.pop())
     }
 
@@ -161,9 +160,9 @@ const PARTICIPANTS: Page = Page { offset: 0, size: 200 };
 
 impl ChannelDetails {
     pub fn read(conn: &View, site: &Site, caller: Caller, found: Described) -> Result<Self> {
-        let unread = if found.is_in { reading::counts(conn, found.channel.id, caller.user)? } else { Counts::default() };
+        let unread = if found.is_in { unread_counts::counts(conn, found.channel.id, caller.user)? } else { Counts::default() };
         let last_message_at = found.channel.last_message_at.filter(|_| found.is_in).unwrap_or(Time::NEVER);
-        let channel = Channel::new(site, channel_summaries::of(conn, found)?);
+        let channel = Channel::new(site, channel_summaries::read_one(conn, found)?);
         let owner_name = members::shown_name(conn, channel.id, channel.owner_id)?;
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);

@@ -14,7 +14,7 @@ use crate::{
             auth::Bearer,
             body::{Body, List},
             envelope::{Opened, created_or_existing},
-            listing::{Address, Listed, Offset, Size, fill_in_two_steps, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill_in_two_steps, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -74,7 +74,7 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<DirectMessage>>> {
         let (site, organisation, page) = (app.site.clone(), *org_id, page_or_whole_list(*offset, *limit));
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
             fill_in_two_steps(
                 page,
@@ -83,7 +83,7 @@ impl Api {
                 |found| DirectMessage::new(&site, found),
             )
         });
-        Ok(listed("Direct messages fetched successfully", read.await?, &address))
+        Ok(answer_list("Direct messages fetched successfully", read.await?, &address))
     }
 }
 

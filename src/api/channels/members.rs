@@ -108,7 +108,7 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<BareListed<UserList>> {
         let (id, page) = (*channel_id, page_or_whole_list(*offset, *limit));
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
         Ok(bare(read.await?.map(|users| UserList { users }), &address))

@@ -54,7 +54,7 @@ impl Api {
         };
         let made = app.db.write_sized(bytes, move |tx| {
             let made = channels::create(tx, caller.0, new)?;
-            channel_summaries::of(tx, made)
+            channel_summaries::read_one(tx, made)
         });
         let made = made.await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
@@ -77,7 +77,7 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<ChannelList>> {
         let (site, page, users) = (app.site.clone(), page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| channels::lists::own(conn, caller.0, page);
             fill_in_two_steps(page, find, |part| channel_summaries::read(conn, part, users), |found| Channel::new(&site, found))
         });
@@ -149,7 +149,7 @@ impl Api {
         };
         let edited = app.db.write_sized(body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *channel_id, edit)?;
-            channel_summaries::of(tx, edited)
+            channel_summaries::read_one(tx, edited)
         });
         let edited = edited.await?;
         Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
@@ -179,11 +179,11 @@ impl Api {
     ) -> Result<Success<Channel>> {
         let archived = body.archived;
         let channel = app.db.write(move |tx| {
-            let channel = channels::archive(tx, caller.0, *channel_id, archived)?;
-            channel_summaries::of(tx, channel)
+            let channel = channels::set_archived(tx, caller.0, *channel_id, archived)?;
+            channel_summaries::read_one(tx, channel)
         });
         let channel = channel.await?;
-        Ok(ok(archive_answer(archived), Channel::new(&app.site, channel)))
+        Ok(ok(archived_text(archived), Channel::new(&app.site, channel)))
     }
 }
 
@@ -218,6 +218,6 @@ struct Archive {
     archived: bool,
 }
 
-pub fn archive_answer(archived: bool) -> &'static str {
+pub fn archived_text(archived: bool) -> &'static str {
     if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
 }

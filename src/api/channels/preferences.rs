@@ -29,7 +29,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/star", method = "post", operation_id = "starChannel", tag = "Tag::Channels")]
     async fn star(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Star>> {
         let channels_id = *channel_id;
-        app.db.write(move |tx| preferences::star(tx, caller.0, channels_id, true)).await?;
+        app.db.write(move |tx| preferences::set_star(tx, caller.0, channels_id, true)).await?;
         Ok(ok("Channel starred successfully", Star { channels_id, is_starred: true }))
     }
 
@@ -39,7 +39,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/star", method = "delete", operation_id = "unstarChannel", tag = "Tag::Channels")]
     async fn unstar(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Star>> {
         let channels_id = *channel_id;
-        app.db.write(move |tx| preferences::star(tx, caller.0, channels_id, false)).await?;
+        app.db.write(move |tx| preferences::set_star(tx, caller.0, channels_id, false)).await?;
         Ok(ok("Channel unstarred successfully", Star { channels_id, is_starred: false }))
     }
 
@@ -52,7 +52,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/mute", method = "post", operation_id = "muteChannel", tag = "Tag::Channels")]
     async fn mute(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Mute>> {
         let channels_id = *channel_id;
-        app.db.write(move |tx| preferences::mute(tx, caller.0, channels_id, true)).await?;
+        app.db.write(move |tx| preferences::set_mute(tx, caller.0, channels_id, true)).await?;
         Ok(ok("Channel muted successfully", Mute { channels_id, is_muted: true }))
     }
 
@@ -62,7 +62,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/mute", method = "delete", operation_id = "unmuteChannel", tag = "Tag::Channels")]
     async fn unmute(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Mute>> {
         let channels_id = *channel_id;
-        app.db.write(move |tx| preferences::mute(tx, caller.0, channels_id, false)).await?;
+        app.db.write(move |tx| preferences::set_mute(tx, caller.0, channels_id, false)).await?;
         Ok(ok("Channel unmuted successfully", Mute { channels_id, is_muted: false }))
     }
 }

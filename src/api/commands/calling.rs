@@ -3,7 +3,7 @@
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
 
-use super::answers::{CalledCommand, carry_out};
+use super::answer_bodies::{CalledCommand, carry_out};
 use crate::{
     api::{
         http::{
@@ -11,7 +11,7 @@ use crate::{
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
         },
-        messages::actions::{self, Actions},
+        messages::posted_actions::{self, Actions},
         tags::Tag,
     },
     domain::{
@@ -91,7 +91,7 @@ impl Api {
         let Body(LaterAnswer { text: given, response_type, replace_original, username, actions }, bytes) = body;
         let (audience, username) = (into_string(response_type), into_string(username).unwrap_or_default());
         let shown = (audience.as_deref(), replace_original.unwrap_or(false));
-        let answer = Answer::later(&given, shown, &username, actions::to_new_actions(actions))?;
+        let answer = Answer::new_later(&given, shown, &username, posted_actions::to_new_actions(actions))?;
         let token = token.0.0;
         app.db.write_sized(bytes, move |tx| answers::answer_later(tx, &token, &answer)).await?;
         Ok(done("Answer sent successfully"))

@@ -1,6 +1,6 @@
 //! Commands of organisations: how they are managed. Below: how they are called and answered.
 
-mod answers;
+mod answer_bodies;
 pub mod calling;
 
 use poem::web::Data;
@@ -17,7 +17,7 @@ use crate::{
             body::{Body, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
             framework_traits::Nullable,
-            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -69,7 +69,7 @@ impl Api {
     ) -> Result<Listed<Rows<Command>>> {
         let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| commands::list(conn, caller.0, *org_id, part), Command::from))?;
-        Ok(listed("Commands retrieved successfully", found, &address))
+        Ok(answer_list("Commands retrieved successfully", found, &address))
     }
 
     /// Change a command

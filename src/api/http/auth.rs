@@ -97,7 +97,7 @@ pub struct NotificationToken(pub Caller);
 
 async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Caller> {
     let app = app(req);
-    let known = app.db.read_internally(|conn| sessions::find_by_notification_token(conn, &key.key))?;
+    let known = app.db.read_without_position(|conn| sessions::find_by_notification_token(conn, &key.key))?;
     let Some(known) = known else {
         app.limits.anonymous_request(address(req))?;
         return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
@@ -120,7 +120,7 @@ fn session(req: &Request) -> Result<Option<Caller>> {
         return admit(req, caller).map(Some);
     }
     let cookies = Cookies::of(req, app);
-    let token = cookies.read(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
+    let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
     let Some(token) = token else { return Ok(None) };
     let Some(caller) = caller_of_token(app, token)? else {
         app.limits.anonymous_request(address(req))?;
@@ -143,7 +143,7 @@ pub fn caller_of_token(app: &App, token: &str) -> Result<Option<Caller>> {
 
 /// The caller of a program's token, if it is live.
 fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
-    let session = app.db.read_internally(|conn| tokens::find(conn, token))?;
+    let session = app.db.read_without_position(|conn| tokens::find_session(conn, token))?;
     session.map_or(Ok(None), |session| app.caller(session))
 }
 
@@ -158,7 +158,7 @@ fn admit(req: &Request, caller: Caller) -> Result<Caller> {
         return Err(Error::OtherUser);
     }
     admission::assign_to_user(req, caller.user);
-    Bound::found_session(req);
+    Bound::note_live_session(req);
     Ok(caller)
 }
 
@@ -206,7 +206,7 @@ impl<'a> FromRequest<'a> for Feeder {
         }
         let slug: String = req.path_params()?;
         app(req).limits.webhook_slug(&slug)?;
-        if app(req).db.read_internally(|conn| incoming_posts::is_known_slug(conn, &slug))? {
+        if app(req).db.read_without_position(|conn| incoming_posts::is_known_slug(conn, &slug))? {
             Bound::raise(req, body::FEED);
         }
         Ok(Feeder(caller))
@@ -246,7 +246,7 @@ impl LogInAttempt {
     /// Does a log-in whose body has arrived: a slow body takes nothing from others of its network. A log-in that fails counts
     /// towards the rate of the address. 429 past that rate, or if a hundred log-ins of the network are in progress.
     pub async fn run_log_in<T>(&self, app: &App, log_in: impl Future<Output = Result<T>>) -> Result<T> {
-        let _permit = app.limits.log_in(self.address)?;
+        let _permit = app.limits.log_in_permit(self.address)?;
         let started = log_in.await;
         if started.is_err() {
             app.limits.anonymous_request(self.address)?;

@@ -58,7 +58,7 @@ impl Cookies {
 
     /// The value of a cookie. None if there are two of the name: over plain http other hosts of the domain can add one, and which
     /// of them is this server's can't be told.
-    pub fn read<'a>(&self, headers: &'a HeaderMap, purpose: Purpose) -> Option<&'a str> {
+    pub fn find_value<'a>(&self, headers: &'a HeaderMap, purpose: Purpose) -> Option<&'a str> {
         let name = self.name(purpose);
         let mut values = pairs(headers).filter(|(found, _)| *found == name).map(|(_, value)| value);
         values.next().filter(|_| values.next().is_none())

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 /// The schemas of a type and of those that it contains, by name.
-pub fn schemas<T: JsonSchema>() -> Map<String, Value> {
+pub fn schemas_of<T: JsonSchema>() -> Map<String, Value> {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<T>();
     generator.take_definitions(true)
@@ -35,7 +35,7 @@ pub fn to_framework_schema(schema: &'static Value) -> MetaSchemaRef {
     }))
 }
 
-/// Describes types of the domain by [`schemas`] in a static `$schemas`.
+/// Describes types of the domain by [`schemas_of`] in a static `$schemas_of`.
 macro_rules! by_schema {
     ($schemas:ident: $($type:ty),+) => {$(
         impl poem_openapi::types::Type for $type {

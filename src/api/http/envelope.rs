@@ -206,7 +206,7 @@ pub fn webhook_post_answer(message: &str, message_id: Option<MessageId>) -> Feed
     FeedAnswer::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
 }
 
-pub fn made(message: &str) -> PlainCreated {
+pub fn created_without_data(message: &str) -> PlainCreated {
     PlainCreated::Created(plain(201, message))
 }
 

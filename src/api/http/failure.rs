@@ -82,7 +82,7 @@ pub struct Reason {
 
 impl From<&Error> for Reason {
     fn from(err: &Error) -> Self {
-        let (code, limit) = (err.code(), err.limit_passed());
+        let (code, limit) = (err.code(), err.exceeded_limit());
         let field = err.as_input_refusal().and_then(|refusal| refusal.field.clone());
         let fields = field.map(|field| vec![Faulted { field, code, limit }]);
         Reason { code, limit, retry_after: err.retry_after(), fields }

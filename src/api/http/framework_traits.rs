@@ -24,7 +24,7 @@ impl From<Error> for poem::Error {
 }
 
 /// A schema that stands where it is used, and has no name.
-pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
+pub fn inline_schema(schema: MetaSchema) -> MetaSchemaRef {
     MetaSchemaRef::Inline(Box::new(schema))
 }
 
@@ -144,7 +144,7 @@ impl ParseFromJSON for Code {
     }
 }
 
-described!(Time, "string_date-time", inline(MetaSchema::new_with_format("string", "date-time")));
+described!(Time, "string_date-time", inline_schema(MetaSchema::new_with_format("string", "date-time")));
 
 impl ToJSON for Time {
     fn to_json(&self) -> Option<Value> {
@@ -212,7 +212,11 @@ impl<T: ParseFromJSON> ParseFromJSON for Nullable<T> {
 #[derive(serde::Serialize)]
 pub struct Null;
 
-described!(Null, "null", inline(MetaSchema { nullable: true, enum_items: vec![Value::Null], ..MetaSchema::new("object") }));
+described!(
+    Null,
+    "null",
+    inline_schema(MetaSchema { nullable: true, enum_items: vec![Value::Null], ..MetaSchema::new("object") })
+);
 
 impl ToJSON for Null {
     fn to_json(&self) -> Option<Value> {

@@ -272,7 +272,7 @@ pub enum Paged<T: Answer, P: Answer> {
 }
 
 /// Answers a list that was asked for at `address`.
-pub fn listed<T: Answer>(message: &str, Filled { data, rest }: Filled<T>, address: &Address) -> Listed<T> {
+pub fn answer_list<T: Answer>(message: &str, Filled { data, rest }: Filled<T>, address: &Address) -> Listed<T> {
     linked(message, data, address.next_link(rest))
 }
 

@@ -33,7 +33,7 @@ impl Browser {
     pub fn of(req: &Request, is_own_page: bool) -> Browser {
         let cookies = Cookies::of(req, app(req));
         let counts = is_own_page && !req.headers().contains_key(header::AUTHORIZATION);
-        let value = |purpose| cookies.read(req.headers(), purpose).filter(|_| counts).map(str::to_owned);
+        let value = |purpose| cookies.find_value(req.headers(), purpose).filter(|_| counts).map(str::to_owned);
         let (session, device) = (value(Purpose::Session), value(Purpose::Device));
         Browser { is_own_page, cookies, jar: Jar::of(req), session, device }
     }
@@ -56,7 +56,7 @@ impl Browser {
 
     /// Lets the browser keep the session if the log-in wants a cookie ([`Browser::wants_cookie`]), and takes the tokens out of
     /// its answer. The session that the browser kept until now ends.
-    pub async fn keep(self, app: &App, started: Started, wants_cookie: bool) -> Started {
+    pub async fn keep_session(self, app: &App, started: Started, wants_cookie: bool) -> Started {
         if !wants_cookie {
             return started;
         }
@@ -72,7 +72,7 @@ impl Browser {
     }
 
     /// Lets the browser forget the session that ends.
-    pub fn forget(self) {
+    pub fn forget_session(self) {
         if self.session.is_some() {
             self.jar.add([self.cookies.clear(Purpose::Session)]);
         }

@@ -1,6 +1,5 @@
 //! Code that all operations share: callers, bodies, answers and errors.
 
-pub mod access_key_guard;
 pub mod api_wrapper;
 pub mod auth;
 pub mod body;
@@ -14,3 +13,4 @@ pub mod listing;
 pub mod login_browser;
 pub mod number;
 pub mod rows;
+pub mod settings_key_guard;

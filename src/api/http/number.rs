@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-use super::framework_traits::{described, inline};
+use super::framework_traits::{described, inline_schema};
 
 /// An integer of a query or a body from `MIN` to `MAX`, as its schema says. 400 for any other.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct Number<const MIN: u32, const MAX: u32 = { u32::MAX }>(pub u32);
 described!(Number<MIN, MAX>, "integer", {
     let format = if MAX > i32::MAX as u32 { "int64" } else { "int32" };
     let (minimum, maximum) = (Some(MIN.into()), Some(MAX.into()));
-    inline(MetaSchema { minimum, maximum, ..MetaSchema::new_with_format("integer", format) })
+    inline_schema(MetaSchema { minimum, maximum, ..MetaSchema::new_with_format("integer", format) })
 }; const MIN: u32, const MAX: u32);
 
 impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Number<MIN, MAX> {

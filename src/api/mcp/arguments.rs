@@ -151,7 +151,7 @@ pub fn channel(conn: &View, caller: Caller, named: &str, organisation: Option<&s
     let found = match named.parse() {
         Ok(id) => lists::get(conn, caller, ChannelId(id), lists::Users::None)?,
         Err(_) => {
-            let organisation = organisations::chosen(conn, caller, organisation)?;
+            let organisation = organisations::find_named_or_current(conn, caller, organisation)?;
             let by_name = |name| lists::find_by_name(conn, caller, name, Some(organisation), lists::Users::None);
             match (by_name(named), named.strip_prefix('#')) {
                 (Err(Error::NotFound(_)), Some(name)) => by_name(name)?,

@@ -58,7 +58,7 @@ pub async fn answer(req: &Request, app: Data<&App>, body: Body) -> poem::Result<
         return Ok("this origin is not allowed".with_status(StatusCode::FORBIDDEN).into_response());
     }
     let Bearer(caller) = Bearer::from_request(req, &mut RequestBody::default(), ExtractParamOptions::default()).await?;
-    let bytes = body::read_json(req, body, WITHOUT_SESSION).await?;
+    let bytes = body::read_json_bytes(req, body, WITHOUT_SESSION).await?;
     let version = req.header(VERSION).unwrap_or(ASSUMED);
     if !VERSIONS.contains(&version) {
         let words = format!("{VERSION} {version:?} is not supported, these are: {}", VERSIONS.join(", "));

@@ -61,7 +61,7 @@ pub async fn list_channels(app: &App, caller: Caller, arguments: Map<String, Val
     let arguments::ListChannels { organisation, offset } = arguments::parse(arguments)?;
     let page = Page { offset: offset.map_or(0, |offset| offset.0.into()), size: CHANNELS };
     let read = move |conn: &View| {
-        let id = organisations::chosen(conn, caller, organisation.as_deref())?;
+        let id = organisations::find_named_or_current(conn, caller, organisation.as_deref())?;
         let channels = fill_within(bounds(BYTES / 2), page, |part| lists::joined(conn, caller, id, part), Channel::from)?;
         let latest = Page { offset: 0, size: DIRECT_MESSAGES };
         let direct =
@@ -74,7 +74,7 @@ pub async fn list_channels(app: &App, caller: Caller, arguments: Map<String, Val
         let (channels, direct_messages, organisations) = (channels.data, direct.data, own.data);
         Ok(result_text(&Channels { organisation_id: id, organisations, channels, direct_messages, more }))
     };
-    app.db.read_list(caller.user, read).await
+    app.db.read_bounded(caller.user, read).await
 }
 
 pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -85,8 +85,13 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
         let find = |page| match &place {
             Some(channel) => threads::list(conn, caller, channel.id, page),
             None => {
-                let own =
-                    threads::list_own(conn, caller, organisations::chosen(conn, caller, organisation.as_deref())?, None, page)?;
+                let own = threads::list_own(
+                    conn,
+                    caller,
+                    organisations::find_named_or_current(conn, caller, organisation.as_deref())?,
+                    None,
+                    page,
+                )?;
                 Ok(own.into_iter().map(|(_, root)| root).collect())
             }
         };
@@ -94,7 +99,7 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
         let Filled { data, rest: left } = fill_in_two_steps_within(bounds(BYTES), page, find, read, Thread::from)?;
         Ok(result_text(&Listed { channel: place.map(Into::into), thread: None, messages: data, more: continuation_hint(left) }))
     };
-    app.db.read_list(caller.user, read).await
+    app.db.read_bounded(caller.user, read).await
 }
 
 pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -111,7 +116,7 @@ pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Val
             more: paging_hints(links),
         }))
     };
-    app.db.read_list(caller.user, read).await
+    app.db.read_bounded(caller.user, read).await
 }
 
 pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -124,7 +129,7 @@ pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value
         let channel = Some(shown::Place { id: root.channel, name: place.name });
         Ok(result_text(&Listed { channel, thread: Some(root.into()), messages: messages.reversed(), more: paging_hints(links) }))
     };
-    app.db.read_list(caller.user, read).await
+    app.db.read_bounded(caller.user, read).await
 }
 
 pub async fn search_messages(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -133,7 +138,7 @@ pub async fn search_messages(app: &App, caller: Caller, arguments: Map<String, V
     let query = search::Query::parse(&query)?;
     let page = Page { offset: offset.map_or(0, |offset| offset.0.into()), size: size(limit) };
     let (organisation, channel) = app.db.read(|conn| {
-        let chosen = organisations::chosen(conn, caller, organisation.as_deref())?;
+        let chosen = organisations::find_named_or_current(conn, caller, organisation.as_deref())?;
         let channel = channel.map(|named| arguments::channel(conn, caller, &named, organisation.as_deref())).transpose()?;
         Ok((chosen, channel))
     })?;

@@ -11,8 +11,8 @@ use crate::{
     },
     domain::{
         channels::{
-            reading::Counts,
             record::{self, Visible},
+            unread_counts::Counts,
         },
         messages::{record as messages, threads},
         organisations::Own,

@@ -9,6 +9,6 @@ use crate::{
     domain::messages::record::{Message, Reaction},
 };
 
-static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(described::schemas::<Message>);
+static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(described::schemas_of::<Message>);
 
 by_schema!(SCHEMAS: Message, Reaction);

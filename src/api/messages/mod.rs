@@ -1,9 +1,9 @@
 //! Messages of a channel, and read marks.
 
-pub mod actions;
 pub mod linked_message;
 mod message_object;
 pub mod pages;
+pub mod posted_actions;
 pub mod reactions;
 pub mod search;
 mod thread_object;
@@ -17,8 +17,8 @@ use poem_openapi::{
 use serde::Serialize;
 
 use self::{
-    actions::Actions,
     pages::{Around, Links},
+    posted_actions::Actions,
 };
 use super::{
     http::{
@@ -45,7 +45,7 @@ use crate::{
     },
     error::Result,
     id::{ChannelId, MessageId},
-    state::{App, newest::NewestPage},
+    state::{App, newest_pages::NewestPage},
 };
 
 /// Messages on a page.
@@ -70,7 +70,7 @@ impl Api {
         body: Body<NewMessage>,
     ) -> Result<Created<Message>> {
         let NewMessage { content, thread_id, id, actions } = body.0;
-        let new = posting::New { content: content.0, thread: thread_id, id, actions: actions::to_new_actions(actions) };
+        let new = posting::New { content: content.0, thread: thread_id, id, actions: posted_actions::to_new_actions(actions) };
         let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
         Ok(created("Message created successfully", posted))
     }
@@ -89,7 +89,7 @@ impl Api {
         body: Body<EditMessage>,
     ) -> Result<Success<Message>> {
         let EditMessage { content, message_id, thread_id, actions } = body.0;
-        let actions = actions.map(|list| actions::to_new_actions(Some(list)));
+        let actions = actions.map(|list| posted_actions::to_new_actions(Some(list)));
         let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id, actions };
         let edited = app.db.write_sized(body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited))
@@ -140,20 +140,20 @@ impl Api {
         let (size, at) = (listing::capped_size(*limit, PAGE, LARGEST_PAGE), pages::requested_place(*before, *after, *around)?);
         let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
         let known = match at.is_newest() {
-            true => app.db.read_internally(|conn| {
-                let page = app.newest.find(id, size, lists::last_seq(conn, caller, id)?);
+            true => app.db.read_without_position(|conn| {
+                let page = app.newest.find(id, size, lists::last_stream_seq(conn, caller, id)?);
                 page.map(|page| conn.note_position().map(|()| page)).transpose()
             })?,
             false => None,
         };
         let read = move |conn: &View| {
             let (messages, links) = pages::read(conn, &List::posts(conn, caller, id)?, at, size)?;
-            Ok((Written::new(&MessageList { messages }).text, links, lists::last_seq(conn, caller, id)?))
+            Ok((Written::new(&MessageList { messages }).text, links, lists::last_stream_seq(conn, caller, id)?))
         };
         let (text, links) = match known {
             Some(NewestPage { text, rest }) => (text, Links { next: rest.map(|last| ("before", last)), newer: None }),
             None => {
-                let (text, links, seq) = app.db.read_list(caller.user, read).await?;
+                let (text, links, seq) = app.db.read_bounded(caller.user, read).await?;
                 if at.is_newest() {
                     let page = NewestPage { text: text.clone(), rest: links.next.map(|(_, last)| last) };
                     app.newest.keep((id, size), seq, generation, page);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     api::http::{
-        framework_traits::{described, inline},
+        framework_traits::{described, inline_schema},
         json::Answer,
         listing::{Address, BYTES, Bounds, Filled, fill_within},
         rows::Rows,
@@ -38,10 +38,10 @@ pub enum Around {
 described!(
     Around,
     "around",
-    inline(MetaSchema {
+    inline_schema(MetaSchema {
         any_of: vec![
-            inline(MetaSchema::new_with_format("string", "uuid")),
-            inline(MetaSchema { enum_items: vec![json!("unread")], ..MetaSchema::new("string") }),
+            inline_schema(MetaSchema::new_with_format("string", "uuid")),
+            inline_schema(MetaSchema { enum_items: vec![json!("unread")], ..MetaSchema::new("string") }),
         ],
         ..MetaSchema::ANY
     })

@@ -16,7 +16,7 @@ use crate::{
             body::Text,
             envelope::{Success, ok},
             framework_traits::Null,
-            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -130,9 +130,10 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Message>>> {
         let (channel, page) = (*channel_id, page_or_whole_list(*offset, *limit));
-        let read =
-            app.db.read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
-        Ok(listed("Pinned messages fetched successfully", read.await?, &address))
+        let read = app
+            .db
+            .read_bounded(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
+        Ok(answer_list("Pinned messages fetched successfully", read.await?, &address))
     }
 }
 

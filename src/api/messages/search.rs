@@ -13,7 +13,7 @@ use crate::{
         http::{
             auth::Bearer,
             body::Text,
-            listing::{self, Address, Listed, ShallowOffset, Size, fill, listed},
+            listing::{self, Address, Listed, ShallowOffset, Size, answer_list, fill},
             rows::Rows,
         },
         tags::Tag,
@@ -67,6 +67,6 @@ impl Api {
         let among = search::Among { channel: *channel_id, user: *user_id, before: *before, after: *after };
         let find = move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, among, &query, part), identity);
         let found = app.read_slow_in_organisation(caller, organisation, find).await?;
-        Ok(listed("Messages found successfully", found, &address))
+        Ok(answer_list("Messages found successfully", found, &address))
     }
 }

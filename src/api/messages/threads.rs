@@ -22,8 +22,8 @@ use crate::{
             envelope::{Created, Success, created, ok},
             framework_traits::Null,
             listing::{
-                self, Address, Bounds, Filled, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill,
-                fill_in_two_steps_within, linked, listed, paged_with_link,
+                self, Address, Bounds, Filled, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, answer_list, fill,
+                fill_in_two_steps_within, linked, paged_with_link,
             },
             number::Number,
             rows::Rows,
@@ -106,7 +106,7 @@ impl Api {
                 OrganisationThread::new,
             )
         });
-        Ok(listed("Data retrieved successfully", read.await?, &address))
+        Ok(answer_list("Data retrieved successfully", read.await?, &address))
     }
 
     /// List the threads of a channel
@@ -131,11 +131,11 @@ impl Api {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = listing::capped_size(*messages, threads::REPLIES, MOST_REPLIES);
         let id = *channel_id;
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| threads::list(conn, caller.0, id, page);
             fill_in_two_steps_within(BOUNDS, page, find, |part| threads::load_list(conn, caller.0, part, replies), Thread::from)
         });
-        Ok(listed("Data retrieved successfully", read.await?, &address))
+        Ok(answer_list("Data retrieved successfully", read.await?, &address))
     }
 
     /// Start a thread
@@ -152,7 +152,10 @@ impl Api {
         body: Body<NewThread>,
     ) -> Result<Created<Thread>> {
         let NewThread { content, thread_id } = body.0;
-        let made = app.db.write_sized(body.1, move |tx| threads::create(tx, caller.0, *channel_id, content.0, thread_id)).await?;
+        let made = app
+            .db
+            .write_sized(body.1, move |tx| threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id))
+            .await?;
         Ok(created("Thread created successfully", made.into()))
     }
 
@@ -172,7 +175,7 @@ impl Api {
     ) -> Result<Success<Thread>> {
         let replies = listing::capped_size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *thread_id);
-        let thread = app.db.read_list(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
+        let thread = app.db.read_bounded(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
         Ok(ok("Data retrieved successfully", thread.into()))
     }
 
@@ -231,7 +234,7 @@ impl Api {
         let at = pages::requested_place(*before, *after, around.map(Around::Message))?;
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
-        let read = app.db.read_list(caller.user, move |conn| {
+        let read = app.db.read_bounded(caller.user, move |conn| {
             let (list, total) = List::replies(conn, caller, channel, thread)?;
             let (rows, link) = match at.is_newest() && is_numbered {
                 true => {
@@ -305,7 +308,7 @@ async fn own(
     replies: u32,
     address: &Address,
 ) -> Result<Listed<Rows<OrganisationThread>>> {
-    let read = app.db.read_list(caller.user, move |conn| {
+    let read = app.db.read_bounded(caller.user, move |conn| {
         let mut positions = Vec::new();
         let find = |page| threads::list_own(conn, caller, organisation, before, page);
         let read = |part: Vec<(i64, threads::Root)>| {

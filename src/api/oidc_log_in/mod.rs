@@ -66,7 +66,7 @@ pub async fn callback(req: &Request, app: Data<&App>, entrant: LogInAttempt) -> 
     match entrant.run_log_in(&app, enter(req, &app, &entrant, flow)).await {
         Ok(started) => {
             // The state has proved that the browser's own user logs in.
-            Browser::of(req, true).keep(&app, started, true).await;
+            Browser::of(req, true).keep_session(&app, started, true).await;
             redirect(&destination(&app, &next))
         }
         Err(err) => refuse(&app, err, &next),
@@ -93,7 +93,7 @@ async fn enter(req: &Request, app: &App, entrant: &LogInAttempt, flow: Option<Fl
 
 /// The issuer, if browsers may log in there.
 fn issuer(app: &App) -> Result<&Issuer> {
-    app.issuer.as_ref().filter(|issuer| issuer.browser_log_in_name().is_some()).ok_or(NO_CLIENT)
+    app.issuer.as_ref().filter(|issuer| issuer.log_in_label().is_some()).ok_or(NO_CLIENT)
 }
 
 fn redirect_uri(app: &App) -> String {
@@ -133,7 +133,7 @@ fn redirect(address: &Url) -> Response {
 
 /// The page of a refusal, with its status and headers, from which a person can begin again.
 fn refuse(app: &App, why: Error, next: &str) -> Response {
-    let issuer_name = app.issuer.as_ref().and_then(Issuer::browser_log_in_name);
+    let issuer_name = app.issuer.as_ref().and_then(Issuer::log_in_label);
     let next = if NextPath::check(next, "next").is_ok() { next } else { "" };
     let again: String = [START, "?next="].into_iter().chain(form_urlencoded::byte_serialize(next.as_bytes())).collect();
     let words = issuer_name.map(|name| format!("Log in with {name}"));

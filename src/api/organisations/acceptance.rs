@@ -63,7 +63,7 @@ impl Api {
                 ));
             }
             let started = app.db.write_sized(bytes, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
-            let started = browser.keep(&app, started, by_cookie).await;
+            let started = browser.keep_session(&app, started, by_cookie).await;
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_generated_password(String::new())));
         }
         // Hashing a password is costly, so check first that there is an invitation to accept.
@@ -81,7 +81,7 @@ impl Api {
         let shown = if chosen.is_some() { String::new() } else { secret::random_token() };
         let hash_password = app.hash_password(visitor.address, chosen.unwrap_or_else(|| shown.clone())).await?;
         let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &new, &hash_password, &visitor.device);
-        let started = browser.keep(&app, app.db.write_sized(bytes, accept).await?, by_cookie).await;
+        let started = browser.keep_session(&app, app.db.write_sized(bytes, accept).await?, by_cookie).await;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_generated_password(shown)))
     }
 

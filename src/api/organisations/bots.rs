@@ -14,7 +14,7 @@ use crate::{
             body::{Body, RoleName, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
             framework_traits::Nullable,
-            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -76,7 +76,7 @@ impl Api {
     ) -> Result<Listed<Rows<Bot>>> {
         let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| bots::list(conn, caller.0, *org_id, part), Bot::from))?;
-        Ok(listed("Bots retrieved successfully", found, &address))
+        Ok(answer_list("Bots retrieved successfully", found, &address))
     }
 
     /// Change a bot

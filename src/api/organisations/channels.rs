@@ -9,7 +9,7 @@ use poem_openapi::{
 use crate::{
     api::{
         channels::{
-            archive_answer,
+            archived_text,
             channel_objects::{self, ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
         },
         http::{
@@ -17,7 +17,7 @@ use crate::{
             body::{Body, Text, into_string},
             envelope::{Success, ok},
             listing::{
-                Address, BareListed, Listed, Offset, Size, bare, fill_in_two_steps, fill_in_two_steps_within, listed,
+                Address, BareListed, Listed, Offset, Size, answer_list, bare, fill_in_two_steps, fill_in_two_steps_within,
                 page_or_whole_list,
             },
             number::Number,
@@ -59,9 +59,9 @@ impl Api {
     ) -> Result<BareListed<OrganisationChannels>> {
         let (site, id, page, users) =
             (app.site.clone(), *org_id, page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| channels::lists::live(conn, caller.0, id, page);
-            let row = |found| OrganisationChannels::shrink_to_fit(Channel::new(&site, found));
+            let row = |found| OrganisationChannels::shorten_for_answer(Channel::new(&site, found));
             fill_in_two_steps_within(
                 OrganisationChannels::BOUNDS,
                 page,
@@ -97,11 +97,11 @@ impl Api {
         preview: Query<Option<Number<0, 3>>>,
     ) -> Result<Listed<Rows<OwnChannel>>> {
         let (id, page, preview) = (*org_id, page_or_whole_list(*offset, *limit), preview.map_or(0, |preview| preview.0));
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| channels::lists::joined(conn, caller.0, id, page);
             fill_in_two_steps(page, find, |part| channel_summaries::with_latest(conn, part, preview), OwnChannel::new)
         });
-        Ok(listed("User channels fetched successfully", read.await?, &address))
+        Ok(answer_list("User channels fetched successfully", read.await?, &address))
     }
 
     /// List the channels that the caller can join
@@ -128,10 +128,10 @@ impl Api {
         q: Query<Option<Text<channels::lists::Sought>>>,
     ) -> Result<Listed<Rows<OpenChannel>>> {
         let (id, page, q) = (*org_id, page_or_whole_list(*offset, *limit), into_string(q.0).unwrap_or_default());
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             fill_in_two_steps(page, |page| channels::lists::not_joined(conn, caller.0, id, &q, page), Ok, OpenChannel::from)
         });
-        Ok(listed("Channels user does not belong fetched successfully", read.await?, &address))
+        Ok(answer_list("Channels user does not belong fetched successfully", read.await?, &address))
     }
 
     /// List the archived channels
@@ -157,11 +157,11 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<Listed<Rows<ArchivedChannel>>> {
         let (id, page, users) = (*org_id, page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| channels::lists::archived(conn, caller.0, id, page);
             fill_in_two_steps(page, find, |part| channels::lists::describe_all(conn, part, users), ArchivedChannel::from)
         });
-        Ok(listed("Archived channels retrieved successfully", read.await?, &address))
+        Ok(answer_list("Archived channels retrieved successfully", read.await?, &address))
     }
 
     /// Archive or unarchive a channel of the organisation
@@ -184,10 +184,10 @@ impl Api {
         let organisation = *org_id;
         let channel = app.db.write(move |tx| {
             let channel = channels::archive_in_organisation(tx, caller.0, organisation, channel_id, archived)?;
-            channel_summaries::of(tx, channel)
+            channel_summaries::read_one(tx, channel)
         });
         let channel = channel.await?;
-        Ok(ok(archive_answer(archived), Channel::new(&app.site, channel)))
+        Ok(ok(archived_text(archived), Channel::new(&app.site, channel)))
     }
 }
 

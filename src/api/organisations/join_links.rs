@@ -111,11 +111,13 @@ impl Api {
         let token = token.0;
         if let Some(caller) = caller.0 {
             let started = app.db.write_sized(bytes, move |tx| join_links::join(tx, caller, &token, &visitor.device)).await?;
-            let started = browser.keep(&app, started, by_cookie).await;
+            let started = browser.keep_session(&app, started, by_cookie).await;
             return Ok(ok(MESSAGE, started.into()));
         }
         // Hashing a password is costly, so check first that there is a link.
-        app.db.read_internally(|conn| join_links::require_open_to_unverified(conn, &join_links::find_usable(conn, &token)?))?;
+        app.db.read_without_position(|conn| {
+            join_links::require_open_to_unverified(conn, &join_links::find_usable(conn, &token)?)
+        })?;
         let [email, password] = [into_string(email).unwrap_or_default(), into_string(password).unwrap_or_default()];
         if let Some((missing, _)) = [("email", &email), ("password", &password)].into_iter().find(|(_, given)| given.is_empty()) {
             let words = "email and password are required to make an account: otherwise log in first";
@@ -128,7 +130,7 @@ impl Api {
         app.limits.mailed_link(visitor.address)?;
         let hash_password = app.hash_password(visitor.address, password).await?;
         let join = move |tx: &mut Tx| join_links::join_as_new(tx, &token, &new, &hash_password, &visitor.device);
-        let started = browser.keep(&app, app.db.write_sized(bytes, join).await?, by_cookie).await;
+        let started = browser.keep_session(&app, app.db.write_sized(bytes, join).await?, by_cookie).await;
         Ok(ok(MESSAGE, started.into()))
     }
 }

@@ -93,8 +93,8 @@ impl Api {
         if let Some(ids) = ids.0 {
             let ids = member_search::parse_user_ids(&ids)?;
             let page = Page { offset: 0, size: ids.len() as u32 };
-            let read = app.db.read_list(caller.user, move |conn| {
-                fill(page, |part| members::find_by_ids(conn, caller, id, part.cut_from(&ids)), Member::from)
+            let read = app.db.read_bounded(caller.user, move |conn| {
+                fill(page, |part| members::find_by_ids(conn, caller, id, part.slice_of(&ids)), Member::from)
             });
             let found = read.await?;
             let total = found.data.len() as u32;
@@ -103,7 +103,7 @@ impl Api {
         let search = Search::parse(&search.0.unwrap_or_default(), &q.0.unwrap_or_default(), into_string(role.0), *channel_id)?;
         let (found, total) = match search {
             None => {
-                let read = app.db.read_list(caller.user, move |conn| {
+                let read = app.db.read_bounded(caller.user, move |conn| {
                     let total = members::count(conn, caller, id)?;
                     Ok((fill(page, |part| members::list(conn, caller, id, part), Member::from)?, total))
                 });
@@ -112,7 +112,7 @@ impl Api {
             Some(search) => {
                 let read = app.read_slow_in_organisation(caller, id, move |conn| {
                     let all = member_search::find(conn, caller, id, &search)?;
-                    Ok((fill(page, |part| members::read_rows(conn, id, part.cut_from(&all)), Member::from)?, all.len() as u32))
+                    Ok((fill(page, |part| members::read_rows(conn, id, part.slice_of(&all)), Member::from)?, all.len() as u32))
                 });
                 read.await?
             }
@@ -180,7 +180,7 @@ impl Api {
         body: Body<PinChange>,
     ) -> Result<Success<Pin>> {
         let (id, pinned) = (*org_id, body.pinned);
-        app.db.write(move |tx| memberships::pin(tx, caller.0, id, pinned)).await?;
+        app.db.write(move |tx| memberships::set_pinned(tx, caller.0, id, pinned)).await?;
         let message = if pinned { "Organisation pinned successfully" } else { "Organisation unpinned successfully" };
         Ok(ok(message, Pin { id, pinned }))
     }

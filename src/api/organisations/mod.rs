@@ -50,7 +50,7 @@ impl Api {
     async fn get(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Organisation>> {
         let id = *org_id;
         // A slow read: it adds up the messages of all channels, direct messages included.
-        let found = app.db.read_list(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
+        let found = app.db.read_bounded(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
         Ok(ok("Organization retrieved successfully", found.into()))
     }
 
@@ -63,7 +63,7 @@ impl Api {
         slug: Path<Text<organisations::slugs::Slug>>,
     ) -> Result<Success<Organisation>> {
         let slug = slug.0.0;
-        let read = app.db.read_list(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.user, move |conn| {
             let named = organisations::slugs::find(conn, caller.0, &slug)?;
             organisations::get(conn, caller.0, named.id)
         });

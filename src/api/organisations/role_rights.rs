@@ -87,12 +87,12 @@ fn object<N: IntoIterator<Item = &'static str>>(named: impl Fn(&'static Right) -
 
 /// The schema of a list in an answer: all rights by all of their keys.
 fn all_keys() -> MetaSchema {
-    MetaSchema { required: Right::ALL.iter().flat_map(Right::keys).collect(), ..object(Right::keys) }
+    MetaSchema { required: Right::ALL.iter().flat_map(Right::key_and_aliases).collect(), ..object(Right::key_and_aliases) }
 }
 
 /// The schema of a list in a request: some rights, all by name or all by key.
 fn names_or_keys() -> MetaSchema {
-    let [by_name, by_key] = [object(|right| [right.name]), object(Right::keys)];
+    let [by_name, by_key] = [object(|right| [right.name]), object(Right::key_and_aliases)];
     MetaSchema {
         description: Some(
             "By name, the list has changes: omitted rights stay as they are. By key, it is the whole list: omitted rights are off.",

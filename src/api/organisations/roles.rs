@@ -222,7 +222,7 @@ impl From<roles::Role> for Role {
             name: rights::role_title(&role.name).into(),
             key: role.name,
             description: role.description,
-            permission_list: role.rights.list(),
+            permission_list: role.rights.held_by_name(),
             permissions: Permissions::from(role.rights),
             created_at: role.created_at,
             updated_at: role.updated_at,

@@ -13,7 +13,7 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
             envelope::{Created, NoContent, Success, created, ok},
-            listing::{Address, Listed, Offset, Size, fill, listed, page_or_whole_list},
+            listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
         },
         tags::Tag,
@@ -54,7 +54,7 @@ impl Api {
     ) -> Result<Listed<Rows<Category>>> {
         let page = page_or_whole_list(*offset, *limit);
         let found = app.db.read(|conn| fill(page, |part| blog_categories::list(conn, part), Category::from))?;
-        Ok(listed("Blog categories retrieved successfully.", found, &address))
+        Ok(answer_list("Blog categories retrieved successfully.", found, &address))
     }
 
     /// Read a blog category

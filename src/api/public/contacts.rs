@@ -8,7 +8,7 @@ use crate::{
         http::{
             auth::Visitor,
             body::{self, Body, Text},
-            envelope::{PlainCreated, made},
+            envelope::{PlainCreated, created_without_data},
         },
         tags::Tag,
     },
@@ -36,7 +36,7 @@ impl Api {
         // Parses the markup before the write, to keep the work off the writer thread.
         let mail = app.site.contact_to.as_deref().map(|to| contact.mail(to));
         app.db.write_sized(bytes, move |tx| contacts::create(tx, &contact, mail)).await?;
-        Ok(made("Contact added successfully."))
+        Ok(created_without_data("Contact added successfully."))
     }
 }
 

@@ -4,7 +4,7 @@ use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
 use serde::Serialize;
 
-use super::attempt::Attempt;
+use super::history_entry::Attempt;
 use crate::{
     api::{
         http::{

@@ -20,7 +20,7 @@ use crate::{
             body::{self, Body, Text, WITHOUT_SESSION, json},
             envelope::{FeedAnswer, ProgramAnswer},
         },
-        messages::actions::{self, Actions},
+        messages::posted_actions::{self, Actions},
     },
     domain::{
         messages::posting::Content,
@@ -63,7 +63,7 @@ impl From<Feed> for incoming_posts::Feed {
             avatar_url: feed.avatar_url.unwrap_or_default().0,
             status: body::into_string(feed.status),
             quotes_strangers: false,
-            actions: actions::to_new_actions(feed.actions),
+            actions: posted_actions::to_new_actions(feed.actions),
         }
     }
 }
@@ -119,7 +119,7 @@ fn read(req: &Request, bytes: &[u8]) -> Result<(String, Answer, Option<incoming_
     let body = json::parse(&text)?;
     let dialect = req.data().copied().unwrap_or(Dialect::Mrkdwn);
     let Some(sender) = SendingProgram::recognise(|name| req.header(name), &body, dialect) else {
-        let own: Feed = body::parse_fields(body, &text).map_err(|faulty| Error::BadRequest(faulty.0))?;
+        let own: Feed = body::parse_json_fields(body, &text).map_err(|faulty| Error::BadRequest(faulty.0))?;
         return Ok((OWN.into(), ProgramAnswer::Envelope, Some(own.into())));
     };
     let answer: Answer = match sender.program {

@@ -44,7 +44,7 @@ impl Api {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
         let message =
-            app.db.write_sized(bytes, move |tx| incoming_posts::post_without_webhook(tx, caller.0, channel_id, &feed)).await?;
+            app.db.write_sized(bytes, move |tx| incoming_posts::post_as_member(tx, caller.0, channel_id, &feed)).await?;
         Ok(sent(Some(message)))
     }
 

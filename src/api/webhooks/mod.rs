@@ -1,7 +1,7 @@
 //! Webhooks of a channel, and their history.
 
-mod attempt;
 pub mod deliveries;
+mod history_entry;
 pub mod incoming;
 pub mod incoming_posts;
 
@@ -12,14 +12,14 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
-use self::attempt::Attempt;
+use self::history_entry::Attempt;
 use super::{
     http::{
         auth::Bearer,
         body::{Body, List, Text, into_string, into_strings},
         envelope::{Created, NoContent, Success, created, ok},
         framework_traits::Nullable,
-        listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, fill, listed},
+        listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, answer_list, fill},
         rows::Rows,
     },
     tags::Tag,
@@ -108,7 +108,7 @@ impl Api {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let one = |webhook| Webhook::new(&app.site, webhook);
         let read = app.db.read(|conn| fill(page, |part| record::list(conn, caller.0, *channel_id, part), one));
-        Ok(listed("Webhooks fetched successfully", read?.map(|webhooks| WebhookList { webhooks }), &address))
+        Ok(answer_list("Webhooks fetched successfully", read?.map(|webhooks| WebhookList { webhooks }), &address))
     }
 
     /// Read a webhook's history
@@ -138,7 +138,11 @@ impl Api {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (channel, webhook) = (*channel_id, *webhook_id);
         let read = app.db.read(|conn| fill(page, |part| history::list(conn, caller.0, channel, webhook, part), Attempt::from));
-        Ok(listed("Webhook history fetched successfully", read?.map(|webhooks_history| History { webhooks_history }), &address))
+        Ok(answer_list(
+            "Webhook history fetched successfully",
+            read?.map(|webhooks_history| History { webhooks_history }),
+            &address,
+        ))
     }
 
     /// Change a webhook

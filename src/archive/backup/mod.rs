@@ -98,7 +98,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
         Ok(made) => Ok(Some(made.path)),
         Err(err) => Err(Error::failed(format!(
             "no backup could be made before the migration of the database: {}. Name another folder with --backup-dir, or leave the backup out with --no-migration-backup",
-            err.reason()
+            err.admin_detail()
         ))),
     }
 }
@@ -133,11 +133,11 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
     let file = File::options().create_new(true).write(true).mode(0o600).open(&partial).map_err(|err| failed(&err))?;
     // The lock tells a backup that is being written from the remains of one that was killed.
     let written = file.try_lock().map_err(|err| failed(&err)).and_then(|()| {
-        let (manifest, file) = into(data, file, folder, now, progress)?;
+        let (manifest, file) = write_to(data, file, folder, now, progress)?;
         file.sync_all().map_err(|err| failed(&err))?;
         if proof == Proof::Wanted {
             verify(&partial, progress).map_err(|err| {
-                let (data, reason) = (data.display(), err.reason());
+                let (data, reason) = (data.display(), err.admin_detail());
                 Error::failed(format!("the backup of {data} could not be restored, and is not kept: {reason}"))
             })?;
         }
@@ -154,7 +154,7 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
 }
 
 /// Writes a backup of a data folder to `to`. The database is first copied to a nameless file in the folder `beside`.
-pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
+pub fn write_to<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
     db::require_database(data)?;
     db::existing_key(data)?; // fails before the work
     // For a copy of the database and an archive of it, which is at most as large.

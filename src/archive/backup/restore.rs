@@ -56,7 +56,7 @@ pub fn restore(from: impl Read, folder: &Path, now: Time, progress: Progress) ->
         db::give_to_folder_owner(&staging.join(part), folder).map_err(failed)?;
         fs::rename(staging.join(part), folder.join(part)).map_err(failed)?;
     }
-    moving.end().map_err(failed)?;
+    moving.remove_marker().map_err(failed)?;
     fs::remove_dir(&staging).map_err(failed)?;
     Ok(Restored { manifest, former })
 }

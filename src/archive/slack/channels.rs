@@ -67,7 +67,8 @@ impl ImportedChannel {
         let name = cut_to_one_line(&from.name, Name::RULE.max);
         let name = match kind {
             ChannelKind::Direct => {
-                let names: BTreeSet<_> = members.iter().map(|member| people.at(*member).name.as_str()).take(NAMED).collect();
+                let names: BTreeSet<_> =
+                    members.iter().map(|member| people.by_index(*member).name.as_str()).take(NAMED).collect();
                 cut_to_one_line(&names.into_iter().collect::<Vec<_>>().join(", "), Description::RULE.max)
             }
             _ if name.is_empty() => cut_to_one_line(&from.id, Name::RULE.max),
@@ -91,7 +92,7 @@ impl ImportedChannel {
                 if (2..=OTHERS_MAX + 1).contains(&self.members.len())
                     && self.members.len() == from.members.iter().collect::<BTreeSet<_>>().len() =>
             {
-                self.members.iter().map(|member| people.at(*member).id).collect()
+                self.members.iter().map(|member| people.by_index(*member).id).collect()
             }
             _ => Vec::new(),
         };
@@ -118,7 +119,7 @@ impl ImportedChannel {
 
     /// The records of the members.
     pub fn members<'a>(&'a self, people: &'a People) -> impl Iterator<Item = ChannelMember> + 'a {
-        self.members.iter().map(|member| people.at(*member)).map(|member| ChannelMember {
+        self.members.iter().map(|member| people.by_index(*member)).map(|member| ChannelMember {
             channel: self.id,
             person: member.id,
             username: member.name.clone(),

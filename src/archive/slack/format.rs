@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    formats::{bounded_lists::deserialize_bounded, slack::attachments::Attachment},
+    formats::{bounded_lists::deserialize_bounded, slack_messages::attachments::Attachment},
     time::Time,
 };
 
@@ -93,7 +93,7 @@ pub struct Message {
     pub reactions: Vec<Reaction>,
     #[serde(deserialize_with = "deserialize_bounded::<_, _, 100>")]
     pub attachments: Vec<Attachment>,
-    /// Read by [`crate::formats::slack::blocks`]: their forms are many.
+    /// Read by [`crate::formats::slack_messages::blocks`]: their forms are many.
     pub blocks: Option<Box<RawValue>>,
     #[serde(deserialize_with = "deserialize_bounded::<_, _, 1_000>")]
     pub files: Vec<File>,

@@ -12,7 +12,7 @@ pub fn of(organisation: OrganisationId, kind: &str, name: &str, at: Time) -> Uui
 }
 
 /// The identifier of the organisation that is made from the file with this SHA-256. Another file makes another one.
-pub fn organisation(source: &str, at: Time) -> OrganisationId {
+pub fn organisation_of_file(source: &str, at: Time) -> OrganisationId {
     OrganisationId(made(&format!("slack {source}"), at))
 }
 

@@ -21,7 +21,7 @@ use crate::{
         webhooks::incoming_posts::Username,
     },
     error::Result,
-    formats::slack::{
+    formats::slack_messages::{
         attachments::Attachment,
         blocks,
         plain_text::{self, Mentioned, Names},
@@ -62,7 +62,7 @@ struct From {
 
 impl Translator<'_, '_> {
     /// Translates a message. `None` for one that is left out.
-    pub fn translate(&mut self, channel: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
+    pub fn to_record(&mut self, channel: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
         let subtype = from.subtype.as_deref().unwrap_or_default();
         let is_deleted = subtype == TOMBSTONE;
         if from.r#type != "message" || from.hidden || !(is_deleted || WRITTEN.contains(&subtype)) {
@@ -188,7 +188,7 @@ impl Translator<'_, '_> {
     /// The text of blocks, with those whom they mention.
     fn blocks(&mut self, blocks: Option<&RawValue>) -> (String, Vec<Mentioned>) {
         let Some(blocks) = blocks else { return Default::default() };
-        let Some(markup) = blocks::markup(blocks) else {
+        let Some(markup) = blocks::text_of_blocks(blocks) else {
             self.leave_out("blocks that are not in a form that Slack documents");
             return Default::default();
         };

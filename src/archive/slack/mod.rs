@@ -68,13 +68,13 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
     db::require_space(data, archive.bytes, SPACE_KEPT, "the unpacked export")?;
     let overview = ChannelSummary::read(&mut archive, &target)?;
     let organisation = match &target {
-        Target::New { .. } => ids::organisation(&source, overview.began),
+        Target::New { .. } => ids::organisation_of_file(&source, overview.began),
         Target::Existing { id, .. } => *id,
     };
     if let Target::New { name, owner } = &target {
         write(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
     }
-    let batches = Batches::new(Import::new(source, None).with_orphans(), write);
+    let batches = Batches::new(Import::new(source, None).with_orphan_replies_as_posts(), write);
     let people = People::new(organisation, overview.began);
     let mut export = Export {
         organisation,
@@ -201,7 +201,7 @@ impl Export<'_> {
         };
         let owner = match (&overview.owner, wanted) {
             (Some(user), _) => self.people.add(user)?.0,
-            (None, Some(email)) => self.people.outside_owner(&email),
+            (None, Some(email)) => self.people.owner_not_in_export(&email),
             (None, None) => {
                 return Err(Error::failed(
                     "the export names no owner with an address: say with --owner who is to own the organisation",
@@ -299,7 +299,7 @@ impl Export<'_> {
             };
             let Export { organisation, people, channels, folders, batches, .. } = self;
             let mut translator = Translator { organisation: *organisation, people, channels, folders, batches };
-            let translated = translator.translate(&channels[channel as usize], &message, at)?;
+            let translated = translator.to_record(&channels[channel as usize], &message, at)?;
             if let Some(message) = translated {
                 self.channels[channel as usize].last = Some(message.id);
                 self.push(Record::Message(message))?;

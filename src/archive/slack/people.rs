@@ -44,17 +44,17 @@ impl People {
     }
 
     pub fn get(&self, user: &str) -> Option<&ImportedPerson> {
-        self.known.get(user).map(|index| self.at(*index))
+        self.known.get(user).map(|index| self.by_index(*index))
     }
 
     /// A person whom [`Self::members_among`] has returned.
-    pub fn at(&self, index: u32) -> &ImportedPerson {
+    pub fn by_index(&self, index: u32) -> &ImportedPerson {
         &self.all[index as usize]
     }
 
     /// The indices of those of these users who are members.
     pub fn members_among<'a>(&'a self, users: &'a [String]) -> impl Iterator<Item = u32> {
-        users.iter().filter_map(|user| self.known.get(user).copied()).filter(|index| self.at(*index).is_member)
+        users.iter().filter_map(|user| self.known.get(user).copied()).filter(|index| self.by_index(*index).is_member)
     }
 
     /// Holds somebody, or what the list says of them anew.
@@ -99,7 +99,7 @@ impl People {
     }
 
     /// The record of an owner who is not in the export.
-    pub fn outside_owner(&self, email: &str) -> Person {
+    pub fn owner_not_in_export(&self, email: &str) -> Person {
         self.person(&format!("owner {email}"), Some(email), "")
     }
 
@@ -139,7 +139,7 @@ impl People {
 
 /// A user's address; none for a bot.
 pub fn address(user: &User) -> Option<String> {
-    user.profile.email.as_deref().filter(|_| !user.is_bot).and_then(text::email_address)
+    user.profile.email.as_deref().filter(|_| !user.is_bot).and_then(text::normalised_address)
 }
 
 /// A name as accounts and channels have it.

@@ -167,7 +167,7 @@ async fn an_idle_connection_ends() {
         answer_of(&mut stream).await;
     }
     hung_up(stream, Instant::now()).await;
-    assert_eq!(slots.all(), 0);
+    assert_eq!(slots.total_open(), 0);
 }
 
 #[tokio::test]
@@ -186,7 +186,7 @@ async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
         tokio::task::yield_now().await;
     }
     assert_eq!(slots.buffered_bytes(), 100_000);
-    while slots.all() > 0 {
+    while slots.total_open() > 0 {
         tokio::time::sleep(SHORT / 10).await;
     }
     assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());

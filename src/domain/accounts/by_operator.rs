@@ -39,7 +39,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Account> {
         id: columns.take()?,
         email: columns.take()?,
         username: columns.take()?,
-        name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+        name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
         role: columns.take()?,
         is_active: columns.take()?,
         is_verified: columns.take()?,

@@ -45,7 +45,7 @@ fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
 }
 
 fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
-    let email = text::email_address(&claims.person.email).filter(|_| claims.person.email_verified);
+    let email = text::normalised_address(&claims.person.email).filter(|_| claims.person.email_verified);
     let email = email
         .ok_or(Error::Unauthorized(Code::ProviderEmailUnverified, "The identity provider has not verified an e-mail address"))?;
     let user = match accounts::find_by_email(tx, &email)? {

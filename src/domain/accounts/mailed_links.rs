@@ -21,7 +21,7 @@ use crate::{
     mail::{self, Blank, MailKind},
 };
 
-/// Mails a link to the account of an address in the form of [`crate::domain::text::lenient_email_address`]. Anybody may ask. 422 if
+/// Mails a link to the account of an address in the form of [`crate::domain::text::existing_account_address`]. Anybody may ask. 422 if
 /// the link would verify an address that is verified already.
 pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::EmailVerification
@@ -65,13 +65,13 @@ fn queue_blank(tx: &mut Tx, kind: MailKind, email: &str, blank: Blank) -> Result
         mail_queue::log_dropped(kind);
         return ask_in_vain(tx);
     }
-    mail_queue::add_unchecked(tx, &mail::to_be_written(kind, email, blank))
+    mail_queue::add_unchecked(tx, &mail::written_when_due(kind, email, blank))
 }
 
 /// Tells the owner of an address's account, if there is one, that its password is being guessed at from about so many networks.
 /// At most one such mail a day is sent.
 pub fn mail_about_guesses(tx: &mut Tx, email: &str, networks: u32) -> Result<()> {
-    mail_queue::add_unchecked(tx, &mail::to_be_written(MailKind::Notice, email, Blank::Guesses { networks }))
+    mail_queue::add_unchecked(tx, &mail::written_when_due(MailKind::Notice, email, Blank::Guesses { networks }))
 }
 
 /// Makes a request that mails nothing write to disk all the same: a missing fsync would tell of the limit.
@@ -80,7 +80,7 @@ fn ask_in_vain(tx: &Tx) -> Result<()> {
     Ok(())
 }
 
-/// Logs in with a magic link, which proves the mailbox. 400 and 422 as in [`one_time_tokens::find`], 403 for a disabled
+/// Logs in with a magic link, which proves the mailbox. 400 and 422 as in [`one_time_tokens::find_account`], 403 for a disabled
 /// account.
 pub fn enter(tx: &mut Tx, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
@@ -103,7 +103,7 @@ fn let_in(tx: &mut Tx, user: UserId, device: &sessions::Device) -> Result<sessio
 
 /// The account whose password a token may set; the token stays valid. 422 for every bad token, 403 for a disabled account.
 pub fn find_reset(conn: &View, token: &str) -> Result<User> {
-    let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
+    let user = one_time_tokens::find_account(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
     let user = accounts::get(conn, user)?;
     sessions::require_enabled_account(&user)?;
     Ok(user)
@@ -111,7 +111,7 @@ pub fn find_reset(conn: &View, token: &str) -> Result<User> {
 
 /// Sets a new password, which proves the mailbox. All sessions end, all links that log in become void, and a mail tells the
 /// user. Errors as in `find_reset`.
-pub fn reset(tx: &mut Tx, token: &str, password_hash: &str) -> Result<()> {
+pub fn set_new_password(tx: &mut Tx, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
     let user = prove(tx, user, Proof::Mailbox)?;
@@ -125,9 +125,9 @@ fn as_invalid(err: Error) -> Error {
     }
 }
 
-/// The account whose address a token verifies; the token stays valid. 400 and 422 as in [`one_time_tokens::find`].
+/// The account whose address a token verifies; the token stays valid. 400 and 422 as in [`one_time_tokens::find_account`].
 pub fn find_verification(conn: &View, token: &str) -> Result<User> {
-    let user = one_time_tokens::find(conn, Purpose::EmailVerification, token)?;
+    let user = one_time_tokens::find_account(conn, Purpose::EmailVerification, token)?;
     accounts::get(conn, user)
 }
 
@@ -143,7 +143,7 @@ pub const WRONG_PASSWORD: Error = Error::Unauthorized(Code::WrongPassword, "The 
 
 /// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
 ///
-/// 400 and 422 as in [`one_time_tokens::find`], 401 if the password has changed meanwhile. After an error the token stays
+/// 400 and 422 as in [`one_time_tokens::find_account`], 401 if the password has changed meanwhile. After an error the token stays
 /// valid.
 pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;

@@ -4,7 +4,7 @@
 //! the mailbox, mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the
 //! log, mail_queue, page, scopes and text.
 
-pub mod address_respelling;
+pub mod address_migration;
 pub mod by_operator;
 pub mod identities;
 pub mod known_devices;
@@ -80,7 +80,7 @@ pub struct User {
 
 impl User {
     pub fn full_name(&self) -> String {
-        full_name(&self.first_name, &self.last_name)
+        join_names(&self.first_name, &self.last_name)
     }
 
     pub fn shown_name(&self) -> String {
@@ -93,7 +93,7 @@ pub fn shown_name<'a>(full_name: &'a str, username: &'a str, email: &'a str) -> 
     [full_name, username, local_part(email)].into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
-pub fn full_name(first_name: &str, last_name: &str) -> String {
+pub fn join_names(first_name: &str, last_name: &str) -> String {
     format!("{first_name} {last_name}").trim().to_owned()
 }
 
@@ -263,7 +263,7 @@ pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
     find(conn, caller.user)?.ok_or(Error::Unauthorized(Code::TokenInvalid, "The account is gone"))
 }
 
-/// Finds a person's account by its address in the form of [`text::email_address`]. Nobody reads mail at the address of a bot.
+/// Finds a person's account by its address in the form of [`text::normalised_address`]. Nobody reads mail at the address of a bot.
 pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where u.email = ?1 and not u.is_bot"))?.query_row([email], from_row).optional()?)
 }

@@ -86,7 +86,7 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<Known>> {
 }
 
 /// The account of a token, which stays valid. 400 if there is no such token, 422 if it is used, superseded or expired.
-pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
+pub fn find_account(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
     let found = look_up(conn, token)?.filter(|known| known.purpose == purpose);
     let known = found.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The token is invalid")))?;
     match known.status {
@@ -98,7 +98,7 @@ pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
     }
 }
 
-/// Uses up a token, with the account's others for the same purpose, and returns the account. Errors as in [`find`].
+/// Uses up a token, with the account's others for the same purpose, and returns the account. Errors as in [`find_account`].
 pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
     let now = tx.now();
     let taken: Option<UserId> = tx
@@ -108,7 +108,7 @@ pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
         )?
         .query_row((secret::sha256(token), purpose.as_str(), now), |row| row.get(0))
         .optional()?;
-    let Some(user) = taken else { return find(tx, purpose, token) };
+    let Some(user) = taken else { return find_account(tx, purpose, token) };
     void_others(tx, user, purpose)?;
     Ok(user)
 }

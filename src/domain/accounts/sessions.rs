@@ -48,7 +48,7 @@ pub struct Device {
 
 /// Begins a session for an account whose password was just verified against `password_hash`. 401 if the password has changed
 /// meanwhile, 403 if the account is disabled; other errors as in [`start`].
-pub fn log_in(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
+pub fn start_after_password(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
     let user = user.ok_or(Error::Unauthorized(Code::WrongCredentials, WRONG_CREDENTIALS))?;
     require_enabled_account(&user)?;
@@ -106,7 +106,7 @@ fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
         )?
         .query_map((user, tx.now(), MOST), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    revocations::sessions(tx, user, ended)
+    revocations::report_ended_sessions(tx, user, ended)
 }
 
 /// Finds the caller of a session that is live at `now`. None if it is not live or its account is disabled.
@@ -227,7 +227,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
 /// Ends a user's session and its sockets. A session that has ended already stays as it is.
 pub(super) fn end_one(tx: &mut Tx, user: UserId, session: SessionId) -> Result<()> {
     tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?.execute((session, tx.now()))?;
-    revocations::sessions(tx, user, vec![session])
+    revocations::report_ended_sessions(tx, user, vec![session])
 }
 
 /// Ends all of the user's sessions but `keep`, with their sockets. Without `keep`, whoever uses the account now may be an intruder,
@@ -240,12 +240,12 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
         )?
         .query_map((user, keep, tx.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    revocations::sessions(tx, user, ended)?;
-    if keep.is_none() { end_of_bots(tx, user, None) } else { Ok(()) }
+    revocations::report_ended_sessions(tx, user, ended)?;
+    if keep.is_none() { end_tokens_of_bots(tx, user, None) } else { Ok(()) }
 }
 
 /// Ends the tokens of a user's bots, of one organisation or of all: whoever owns a bot may know its tokens.
-pub fn end_of_bots(tx: &mut Tx, owner: UserId, organisation: Option<OrganisationId>) -> Result<()> {
+pub fn end_tokens_of_bots(tx: &mut Tx, owner: UserId, organisation: Option<OrganisationId>) -> Result<()> {
     let bots: Vec<UserId> = tx
         .prepare_cached("select user_id from bots where owner_id = ?1 and (?2 is null or organisation_id = ?2)")?
         .query_map((owner, organisation), |row| row.get(0))?

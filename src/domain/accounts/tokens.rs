@@ -59,7 +59,7 @@ impl New {
         }
         if self.scopes.len() > Scope::ALL.len() {
             let most = Scope::ALL.len();
-            return Err(Code::TooManyItems.says(format!("scopes has at most {most} scopes")).at("scopes").past(most));
+            return Err(Code::TooManyItems.says(format!("scopes has at most {most} scopes")).at("scopes").with_limit(most));
         }
         let channels = self.channels.as_ref().map_or(1, Vec::len);
         if channels == 0 {
@@ -67,7 +67,7 @@ impl New {
         }
         if channels > MOST_CHANNELS {
             let says = format!("channels has at most {MOST_CHANNELS} channels");
-            return Err(Code::TooManyItems.says(says).at("channels").past(MOST_CHANNELS));
+            return Err(Code::TooManyItems.says(says).at("channels").with_limit(MOST_CHANNELS));
         }
         if self.expires_at.is_some_and(|end| end <= now || end > FOREVER) {
             return Err(Code::InvalidValue.says("expires_at must be a time to come, before the year 10000").at("expires_at"));
@@ -114,7 +114,7 @@ pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Tok
         .query_row((user, now, now - DAY), |row| row.get(0))?;
     if held >= MOST {
         let says = format!("an account has at most {MOST} tokens, those of the last day included: end one first, or wait");
-        return Err(Error::Invalid(Code::LimitReached.says(says).past(MOST)));
+        return Err(Error::Invalid(Code::LimitReached.says(says).with_limit(MOST)));
     }
     let (id, token) = (SessionId::new(), api_token::new());
     tx.prepare_cached(
@@ -153,7 +153,7 @@ fn notice(conn: &Connection, user: &User) -> Result<Mail> {
 }
 
 /// The session of a token, if it is live.
-pub fn find(conn: &View, token: &str) -> Result<Option<SessionId>> {
+pub fn find_session(conn: &View, token: &str) -> Result<Option<SessionId>> {
     if !api_token::is_well_formed(token) {
         return Ok(None);
     }

@@ -47,7 +47,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
         return Err(Error::Invalid(
             Code::OwnLimitReached
                 .says(format!("a member opens at most {OPENED_MAX} direct messages in an organisation"))
-                .past(OPENED_MAX),
+                .with_limit(OPENED_MAX),
         ));
     }
     let id: ChannelId = tx

@@ -7,8 +7,8 @@ use crate::{
         access::{self, Caller},
         channels::{
             preferences::Preferences,
-            reading::Counts,
             record::{self, Channel, Name, Visible},
+            unread_counts::Counts,
         },
         page::Page,
         text::{self, Rule},
@@ -96,7 +96,7 @@ pub fn not_joined(
     let found = of_organisation(conn, caller, organisation, read, rule)?;
     let is_sought = |channel: &Channel| [&channel.name, &channel.topic].iter().any(|text| text::folded(text).contains(&sought));
     let found: Vec<Channel> = found.into_iter().map(|found| found.channel).filter(is_sought).collect();
-    Ok(if sought.is_empty() { found } else { page.cut_from(&found).to_vec() })
+    Ok(if sought.is_empty() { found } else { page.slice_of(&found).to_vec() })
 }
 
 /// Finds a live channel by name among those that the caller can see, in one organisation or in all of theirs. An exact match

@@ -6,7 +6,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        channels::reading::{self, Counts},
+        channels::unread_counts::{self, Counts},
     },
     error::{Code, Error, Result},
     id::{ChannelId, MessageId, UserId},
@@ -91,14 +91,14 @@ pub(in crate::domain) fn step(conn: &Connection, over: Over, from: i64, to: i64)
 /// It returns `None` if the mark has not reached its goal: call again to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, goal: Goal) -> Result<Option<Counts>> {
     access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let before = reading::counts(tx, channel, caller.user)?;
+    let before = unread_counts::counts(tx, channel, caller.user)?;
     let has_arrived = match goal {
         Goal::End => mark_channel_read(tx, caller.user, channel).map(|()| true)?,
         Goal::Read(id) | Goal::Unread(id) => move_once(tx, caller.user, channel, goal, id)?,
     };
-    let after = reading::counts(tx, channel, caller.user)?;
+    let after = unread_counts::counts(tx, channel, caller.user)?;
     if after != before {
-        reading::announce(tx, caller.user, channel, after)?;
+        unread_counts::push_counts(tx, caller.user, channel, after)?;
     }
     Ok(has_arrived.then_some(after))
 }

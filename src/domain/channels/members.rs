@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
 
 use crate::{
-    db::{Columns, Tx, log},
+    db::{Columns, Tx, log_reader},
     domain::{
         access::{self, Caller, ENTITLED},
         accounts,
@@ -129,7 +129,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
     Ok(Member {
         user: columns.take()?,
         username: columns.take()?,
-        full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+        full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
         avatar_url: columns.take()?,
         is_bot: columns.take()?,
         role_id: columns.take()?,
@@ -193,7 +193,7 @@ pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>
             Code::TooManyItems
                 .says(format!("{field} names {} users, at most {LISTED_MAX} are allowed", listed.len()))
                 .at(field)
-                .past(LISTED_MAX),
+                .with_limit(LISTED_MAX),
         ));
     }
     Ok(listed.into_iter().filter(|user| *user != caller.user).collect())
@@ -201,7 +201,7 @@ pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>
 
 /// The refusal of `user_ids` that names nobody, or more than `most` users.
 pub(super) fn wrong_number(named: usize, most: usize, says: String) -> Error {
-    let refusal = if named == 0 { Code::Empty.says(says) } else { Code::TooManyItems.says(says).past(most as u64) };
+    let refusal = if named == 0 { Code::Empty.says(says) } else { Code::TooManyItems.says(says).with_limit(most as u64) };
     Error::Invalid(refusal.at("user_ids"))
 }
 
@@ -307,7 +307,7 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
            created_at)
          select c.id, ?2, ?3, ?4, {END}, ?5 from channels c where c.id = ?1"
     ))?
-    .execute((channel, user.id, name, log::last_seq(tx)?, now))
+    .execute((channel, user.id, name, log_reader::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
     Ok(now)
@@ -344,7 +344,7 @@ pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTr
                from json_each(?2) listed cross join users u on u.id = unhex(listed.value) cross join channels c
              where c.id = ?1 on conflict (channel_id, username) do nothing"
         ))?
-        .execute((channel, listed(users), log::last_seq(tx)?, tx.now()))?;
+        .execute((channel, listed(users), log_reader::last_seq(tx)?, tx.now()))?;
     count(tx, channel, inserted as i64)?;
     if inserted < users.len() {
         // Usernames of accounts are unique: only a name that a member chose in this channel can collide.

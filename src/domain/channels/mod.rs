@@ -10,9 +10,9 @@ pub mod lists;
 pub mod marks;
 pub mod members;
 pub mod preferences;
-pub mod reading;
 pub mod record;
 pub mod succession;
+pub mod unread_counts;
 pub mod update_event;
 
 use crate::{
@@ -109,7 +109,7 @@ fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Re
         return Err(Error::Invalid(
             Code::LimitReached
                 .says(format!("an organisation has at most {most} channels: archive or delete one first"))
-                .past(most),
+                .with_limit(most),
         ));
     }
     let share = most.div_ceil(OWNED);
@@ -118,7 +118,7 @@ fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Re
         return Err(Error::Invalid(
             Code::OwnLimitReached
                 .says(format!("a member owns at most {share} channels: archive or delete one first"))
-                .past(share),
+                .with_limit(share),
         ));
     }
     Ok(())
@@ -187,7 +187,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
 /// Archives a channel, which closes it to posts and joins, or reopens it. Needs ownership of the channel or
 /// `manage:channels`. Pushes `channel_update`. 404 for a channel that the caller can't see; 403 without the right, and for
 /// the default channel. On reopening, 422 when another channel has taken the name meanwhile or a quota is used up.
-pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
+pub fn set_archived(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
     let Visible { channel, access, preferences } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
@@ -209,7 +209,7 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
     describe(tx, Visible { channel, access, preferences })
 }
 
-/// [`archive`] for a channel that must belong to the organisation; 404 otherwise.
+/// [`set_archived`] for a channel that must belong to the organisation; 404 otherwise.
 pub fn archive_in_organisation(
     tx: &mut Tx,
     caller: Caller,
@@ -219,5 +219,5 @@ pub fn archive_in_organisation(
 ) -> Result<Described> {
     access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     access::require_organisation_channel(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;
-    archive(tx, caller, id, archived)
+    set_archived(tx, caller, id, archived)
 }

@@ -36,14 +36,14 @@ impl Preferences {
 /// Adds or removes the caller's star on a channel. Needs membership of the channel; guests may, too, and the channel may be
 /// archived or a direct message. Pushes a change to the caller's own devices. 404 for a channel that the caller can't see;
 /// 403 if they are not in it.
-pub fn star(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) -> Result<()> {
+pub fn set_star(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) -> Result<()> {
     let Some(organisation_id) = set(tx, caller, channel, "is_starred", is_starred)? else { return Ok(()) };
     let data = StarChange { channels_id: channel, organisation_id, is_starred };
     events::emit_to_member(tx, organisation_id, caller.user, Kind::Star, channel, data)
 }
 
-/// Mutes a channel for the caller, or lets it call again. For whom, where and with which errors as [`star`].
-pub fn mute(tx: &mut Tx, caller: Caller, channel: ChannelId, is_muted: bool) -> Result<()> {
+/// Mutes a channel for the caller, or lets it call again. For whom, where and with which errors as [`set_star`].
+pub fn set_mute(tx: &mut Tx, caller: Caller, channel: ChannelId, is_muted: bool) -> Result<()> {
     let Some(organisation_id) = set(tx, caller, channel, "is_muted", is_muted)? else { return Ok(()) };
     let data = MuteChange { channels_id: channel, organisation_id, is_muted };
     events::emit_to_member(tx, organisation_id, caller.user, Kind::Mute, channel, data)

@@ -8,7 +8,7 @@ use crate::{
         access::{self, ACCESS, Caller, ChannelAccess, OWN, SEEN},
         channels::{
             preferences::{PREFERENCES, Preferences},
-            reading::{COUNTS, Counts},
+            unread_counts::{COUNTS, Counts},
         },
         text::{self, Rule},
     },

@@ -9,8 +9,8 @@ use crate::{
     domain::{
         channels::record,
         log::{
-            envelope::{Envelope, Ids, envelope},
             events,
+            publication_envelope::{Envelope, Ids, envelope},
         },
     },
     error::Result,

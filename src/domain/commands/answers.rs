@@ -58,7 +58,7 @@ pub enum Shown {
 
 impl Answer {
     /// The answer of these words. 422 for a bad text, another `response_type` than those of [`Audience`], and a bad name.
-    pub fn later(
+    pub fn new_later(
         text: &str,
         (response_type, is_in_place): (Option<&str>, bool),
         username: &str,

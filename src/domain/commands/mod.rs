@@ -90,7 +90,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &N
     let held: u32 = tx.prepare_cached(sql)?.query_row([organisation], |row| row.get(0))?;
     if held >= MOST {
         let says = format!("an organisation has at most {MOST} commands: delete one first");
-        return Err(Error::Invalid(Code::LimitReached.says(says).past(MOST)));
+        return Err(Error::Invalid(Code::LimitReached.says(says).with_limit(MOST)));
     }
     let (id, secret, now) = (CommandId::new(), secret::signing_secret(), tx.now());
     tx.prepare_cached(
@@ -121,7 +121,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
     let mut select = conn.prepare_cached(&sql)?;
     let mut commands: Vec<Command> =
         select.query_map((organisation, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?;
-    if !caller.sees_program_addresses(own) {
+    if !caller.sees_program_urls(own) {
         commands.iter_mut().for_each(|command| command.url = None);
     }
     Ok(commands)

@@ -97,7 +97,7 @@ fn manages(tx: &Tx, organisation: OrganisationId, channel: ChannelId, user: User
 }
 
 fn open(tx: &Tx, sealed: &[u8], whose: &str) -> Result<String> {
-    tx.site().keys().open(sealed).map_err(|_| {
+    tx.site().keys().unseal(sealed).map_err(|_| {
         let says = format!("the {whose}'s secret can't be read, for the server's key was replaced: give it a new one");
         Error::Invalid(Code::SecretUnreadable.says(says))
     })

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     error::Result,
 };
 
@@ -21,7 +21,7 @@ pub const FORWARDER: Consumer = Consumer("forwarded_seq");
 /// Creates the consumer's cursor at the end of the log, and returns the last `seq`. From now on the log keeps later rows for
 /// it.
 pub fn create(tx: &mut Tx, consumer: Consumer) -> Result<i64> {
-    let last = log::last_seq(tx)?;
+    let last = log_reader::last_seq(tx)?;
     tx.prepare_cached("insert into meta (key, value) values (?1, ?2)")?.execute((consumer.0, last.to_string()))?;
     Ok(last)
 }
@@ -50,7 +50,7 @@ pub(super) fn prunable(conn: &Connection) -> Result<i64> {
         .prepare_cached("select min(cast(value as integer)) from meta where key glob '*_seq'")?
         .query_row([], |row| row.get(0))?;
     Ok(match slowest {
-        Some(taken) => taken.max(log::last_seq(conn)? - WAITING_MOST),
+        Some(taken) => taken.max(log_reader::last_seq(conn)? - WAITING_MOST),
         None => i64::MAX,
     })
 }

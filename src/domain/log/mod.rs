@@ -1,10 +1,10 @@
 //! The event log: a row for every change that a client can see, written in the transaction of the change ([`events`]), and
-//! for every revocation of rights ([`revocations`]). Most events have an [`envelope`]. Its consumers keep their cursors in
+//! for every revocation of rights ([`revocations`]). Most events have an [`publication_envelope`]. Its consumers keep their cursors in
 //! [`cursors`].
 //!
-//! Uses slice_budget only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
+//! Uses slice_byte_budget only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
 
 pub mod cursors;
-pub mod envelope;
 pub mod events;
+pub mod publication_envelope;
 pub mod revocations;

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Reports that sessions of one user have ended; their sockets close.
-pub fn sessions(tx: &mut Tx, user: UserId, ended: Vec<SessionId>) -> Result<()> {
+pub fn report_ended_sessions(tx: &mut Tx, user: UserId, ended: Vec<SessionId>) -> Result<()> {
     if ended.is_empty() {
         return Ok(());
     }
@@ -45,6 +45,6 @@ pub fn rights(tx: &mut Tx, users: Vec<UserId>) -> Result<()> {
 }
 
 /// Reports that a user has gained the right to some streams: connections that the server subscribes hear them.
-pub fn rights_gained(tx: &mut Tx, user: UserId) {
+pub fn report_rights_gained(tx: &mut Tx, user: UserId) {
     tx.then(Effect::RightsChanged(vec![user]));
 }

@@ -70,7 +70,7 @@ impl Actions {
         }
         if list.len() > MOST {
             let says = format!("a message has at most {MOST} actions");
-            return Err(Error::Invalid(Code::TooManyItems.says(says).at("actions").past(MOST)));
+            return Err(Error::Invalid(Code::TooManyItems.says(says).at("actions").with_limit(MOST)));
         }
         if !takes_clicks()? {
             let says =

@@ -66,7 +66,7 @@ pub(super) fn add_message(tx: &Tx, message: &Message, seqs: Seqs) -> Result<()> 
          where id = ?1",
         seqs.assignments
     );
-    let everybody = mentions::include_everybody(&message.mentions);
+    let everybody = mentions::has_channel_mention(&message.mentions);
     let values = (message.channel, seqs.seq, !message.is_reply, everybody, message.n, message.created_at);
     tx.prepare_cached(&sql)?.execute(values)?;
     Ok(())

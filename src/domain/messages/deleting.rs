@@ -1,20 +1,20 @@
 //! Deleting messages: erases their text wherever it is stored, and corrects the counters.
 
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     domain::{
         access::{self, Caller},
         deferred_work::{self, Cursor, DeferredWork},
-        log::envelope::envelope,
+        log::publication_envelope::envelope,
         messages::{
-            channel_counters, events, indexing, mention_counts,
+            channel_counters, events, indexing, mention_count_changes,
             mentions::{self, Place},
             participants,
             payloads::counted,
             record::{self, Message, UNKNOWN_THREAD},
             thread_members,
         },
-        slice_budget,
+        slice_byte_budget,
     },
     error::{Error, Result},
     event::Kind,
@@ -60,7 +60,7 @@ fn erase(tx: &Tx, n: i64) -> Result<()> {
 }
 
 /// Erases the text in one slice of the message's rows of the event log, and deletes one slice of its reactions. Returns
-/// where the next slice begins; none after the last. Meanwhile nobody sees them: the log is read through [`log::COLUMNS`],
+/// where the next slice begins; none after the last. Meanwhile nobody sees them: the log is read through [`log_reader::COLUMNS`],
 /// and reactions are read only for messages that are not deleted.
 pub fn erase_message_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
     let reactions = tx
@@ -70,8 +70,8 @@ pub fn erase_message_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Curso
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
     let log = "select seq, octet_length(body) from events where message_n = ?1 and type <> '' and seq > ?2 order by seq limit ?3";
-    for seq in slice_budget::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
-        tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
+    for seq in slice_byte_budget::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
+        tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log_reader::ERASED))?.execute([seq])?;
         last = seq;
     }
     let is_more = reactions == SLICE_ROWS
@@ -89,7 +89,7 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
     tx.prepare_cached("update channels set message_count = message_count - 1, thread_count = thread_count - ?2 where id = ?1")?
         .execute((message.channel, is_thread))?;
     if everybody {
-        mention_counts::count_everybody(tx, place, message.user, -1)?;
+        mention_count_changes::count_everybody(tx, place, message.user, -1)?;
     }
     if let Some(root) = root {
         let is_gone = thread_members::unreplied(tx, root, message, &mentioned)?;

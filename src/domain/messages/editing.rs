@@ -8,9 +8,10 @@ use crate::{
         access::{self, Caller},
         messages::{
             action_buttons::{self, Actions, Program},
-            details, events, indexing, mention_counts,
+            events, indexing, mention_count_changes,
             mentions::{self, Place},
             posting::Content,
+            reactions_and_participants,
             record::{self, Message, UNKNOWN},
         },
     },
@@ -63,11 +64,11 @@ pub(in crate::domain) fn replace(tx: &mut Tx, message: Message, content: &str, a
     tx.prepare_cached(sql)?.execute((message.n, content, record::to_json(&mentions)?, tx.now(), actions))?;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
     let place = Place { channel, n: message.n, root };
-    let recount = mention_counts::record_anew(tx, place, message.user, &mentions)?;
+    let recount = mention_count_changes::record_anew(tx, place, message.user, &mentions)?;
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    details::attach(tx, std::slice::from_mut(&mut message))?;
+    reactions_and_participants::attach(tx, std::slice::from_mut(&mut message))?;
     events::edited(tx, &message, &before, recount)?;
     Ok(message)
 }

@@ -9,14 +9,14 @@ use uuid::Uuid;
 use crate::{
     db::Tx,
     domain::{
-        channels::reading,
+        channels::unread_counts,
         log::{
-            envelope::{Envelope, Ids, envelope},
             events,
+            publication_envelope::{Envelope, Ids, envelope},
         },
         messages::{
             channel_counters,
-            mention_counts::Recount,
+            mention_count_changes::Recount,
             mentions::{self, Mention},
             payloads::{MessageIds, counted, ids},
             record::{FED, Message},
@@ -59,10 +59,10 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
         emit_to_readers(tx, message, Kind::Updated, &body)?;
     }
     // Whoever has left the channel keeps their place in the thread, but is told nothing of it.
-    for (user, counts) in reading::counts_of_users(tx, message.channel, &recount.of_channel)? {
-        reading::announce(tx, user, message.channel, counts)?;
+    for (user, counts) in unread_counts::counts_of_users(tx, message.channel, &recount.of_channel)? {
+        unread_counts::push_counts(tx, user, message.channel, counts)?;
     }
-    for (user, _) in reading::counts_of_users(tx, message.channel, &recount.of_thread)? {
+    for (user, _) in unread_counts::counts_of_users(tx, message.channel, &recount.of_thread)? {
         thread_unreads::announce(tx, user, message.thread)?;
     }
     mentioned(tx, message, before)
@@ -72,12 +72,12 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
 fn mentioned(tx: &mut Tx, message: &Message, before: &[Mention]) -> Result<()> {
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
     let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
-    if new.peek().is_none() || mentions::include_everybody(before) {
+    if new.peek().is_none() || mentions::has_channel_mention(before) {
         return Ok(());
     }
     // Serialised only once, because every mentioned user gets an event with the whole message.
     let body = to_raw_value(&about(Kind::Mention, message, message)).map_err(Error::internal)?;
-    if mentions::include_everybody(&message.mentions) {
+    if mentions::has_channel_mention(&message.mentions) {
         return emit_to_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
     for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {

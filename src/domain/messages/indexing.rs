@@ -139,13 +139,13 @@ pub(in crate::domain) fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Approximate number of messages whose current text is not indexed yet; too high where `n` has gaps.
 pub fn behind(conn: &Connection) -> Result<i64> {
-    let last = highest_stored_number(conn)?;
+    let last = newest_message_number(conn)?;
     let edited: i64 = conn.prepare_cached("select count(*) from unindexed_edits")?.query_row([], |row| row.get(0))?;
     Ok((last - cursor(conn)?).max(0) + edited)
 }
 
 /// The `n` of the newest message; 0 without any.
-pub fn highest_stored_number(conn: &Connection) -> Result<i64> {
+pub fn newest_message_number(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?)
 }
 

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            details,
+            reactions_and_participants,
             record::{self, Message, UNKNOWN},
             threads::Place,
         },
@@ -21,7 +21,7 @@ pub fn get(conn: &Connection, caller: Caller, id: MessageId) -> Result<(Message,
     let is_shown = |message: &Message| message.deleted_at.is_none() || message.reply_count > 0;
     let mut message = record::find(conn, id)?.filter(is_shown).ok_or(UNKNOWN)?;
     access::require_channel_member(conn, caller, message.channel, UNKNOWN)?;
-    details::attach(conn, std::slice::from_mut(&mut message))?;
+    reactions_and_participants::attach(conn, std::slice::from_mut(&mut message))?;
     let place = Place::find(conn, message.channel)?;
     Ok((message, place))
 }

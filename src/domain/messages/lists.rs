@@ -6,7 +6,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            details,
+            reactions_and_participants,
             record::{self, Message, SELECT, UNKNOWN, UNKNOWN_THREAD, from_row},
         },
         page::Page,
@@ -152,13 +152,13 @@ impl List {
             .prepare_cached(&sql)?
             .query_map((of, span.before, span.after, page.size, page.offset), from_row)?
             .collect::<rusqlite::Result<_>>()?;
-        details::attach(conn, &mut messages)?;
+        reactions_and_participants::attach(conn, &mut messages)?;
         Ok(messages)
     }
 }
 
 /// The last seq of the channel's stream, which every change to its messages moves. For the callers of [`List::posts`].
-pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
+pub fn last_stream_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
     access::require_channel_member(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(conn.prepare_cached("select last_seq from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
 }
@@ -166,7 +166,7 @@ pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result
 /// Reads the messages with these `n`, in ascending order, with their reactions and participants.
 pub fn find_by_numbers(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let mut messages = record::find_all(conn, ns)?;
-    details::attach(conn, &mut messages)?;
+    reactions_and_participants::attach(conn, &mut messages)?;
     Ok(messages)
 }
 

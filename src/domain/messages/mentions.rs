@@ -54,7 +54,7 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
 }
 
 /// Whether one of the mentions is the channel itself.
-pub fn include_everybody(mentions: &[Mention]) -> bool {
+pub fn has_channel_mention(mentions: &[Mention]) -> bool {
     mentions.iter().any(|mention| mention.kind == MentionKind::Channel)
 }
 
@@ -73,7 +73,7 @@ pub(in crate::domain) struct Place {
 
 /// Writes the rows behind the counts of unread mentions.
 pub(in crate::domain) fn record(tx: &Tx, Place { channel, n, root }: Place, mentions: &[Mention]) -> Result<()> {
-    if include_everybody(mentions) {
+    if has_channel_mention(mentions) {
         tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
         return Ok(()); // who is named besides is counted with all
     }

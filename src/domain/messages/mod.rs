@@ -1,19 +1,18 @@
 //! Messages: top-level posts, each of which starts a thread, and replies.
 //!
 //! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the search with its
-//! index. Uses access, accounts, slice_budget, channels, deferred_work, log, page and text.
+//! index. Uses access, accounts, slice_byte_budget, channels, deferred_work, log, page and text.
 
 pub mod action_buttons;
 mod channel_counters;
 pub mod deleting;
-pub mod details;
 pub mod editing;
 pub mod events;
 pub mod indexing;
 pub(in crate::domain) mod inserting;
 pub mod linked_message;
 pub mod lists;
-pub(in crate::domain) mod mention_counts;
+pub(in crate::domain) mod mention_count_changes;
 pub mod mentions;
 mod objects;
 pub mod participants;
@@ -21,6 +20,7 @@ pub mod payloads;
 pub mod pins;
 pub mod posting;
 pub mod reactions;
+pub mod reactions_and_participants;
 pub mod record;
 pub mod search;
 pub(in crate::domain) mod thread_members;

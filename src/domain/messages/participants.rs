@@ -34,7 +34,7 @@ pub fn of(conn: &Connection, roots: &[i64]) -> Result<HashMap<i64, Vec<Participa
         let participant = Participant {
             user_id: columns.take()?,
             username: columns.take()?,
-            full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+            full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
             avatar_url: columns.take()?,
             user_type: accounts::user_type(columns.take()?),
         };

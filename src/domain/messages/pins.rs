@@ -6,11 +6,11 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        log::envelope::envelope,
+        log::publication_envelope::envelope,
         messages::{
-            details, events, lists,
+            events, lists,
             payloads::{PinIds, ids},
-            reactions,
+            reactions, reactions_and_participants,
             record::{self, Message},
         },
         page::Page,
@@ -28,14 +28,16 @@ const MOST: i64 = 100;
 pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<Message> {
     let (_, mut message) = reactions::reach(tx, caller, channel, id)?;
     if message.is_pinned {
-        details::attach(tx, std::slice::from_mut(&mut message))?;
+        reactions_and_participants::attach(tx, std::slice::from_mut(&mut message))?;
         return Ok(message);
     }
     let pinned: i64 = tx
         .prepare_cached("select count(*) from messages where channel_id = ?1 and pinned_at is not null")?
         .query_row([channel], |row| row.get(0))?;
     if pinned >= MOST {
-        return Err(Error::Invalid(Code::LimitReached.says(format!("a channel has at most {MOST} pinned messages")).past(MOST)));
+        return Err(Error::Invalid(
+            Code::LimitReached.says(format!("a channel has at most {MOST} pinned messages")).with_limit(MOST),
+        ));
     }
     tx.prepare_cached("update messages set pinned_at = ?2, pinned_by = ?3 where n = ?1")?.execute((
         message.n,
@@ -77,6 +79,6 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -
     let mut select = conn.prepare_cached(&sql)?;
     let pinned = select.query_map((channel, page.size, page.offset), record::from_row)?;
     let mut pinned: Vec<Message> = pinned.collect::<rusqlite::Result<_>>()?;
-    details::attach(conn, &mut pinned)?;
+    reactions_and_participants::attach(conn, &mut pinned)?;
     Ok(pinned)
 }

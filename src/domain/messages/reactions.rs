@@ -9,7 +9,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, ChannelAccess},
-        log::envelope::envelope,
+        log::publication_envelope::envelope,
         messages::{
             events,
             payloads::{ReactionChange, ReactionIds, ids},
@@ -24,7 +24,7 @@ use crate::{
 
 text::rules! {
     /// An emoji. The sequences of flags and families are long, and so are names such as `:slightly_smiling_face:`.
-    pub Emoji: Rule::symbol(64);
+    pub Emoji: Rule::emoji_or_name(64);
 }
 /// Different emojis per message, at most.
 pub const EMOJIS_MAX: i64 = 50;
@@ -42,7 +42,7 @@ pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji
         .query_row((message.n, emoji), |row| row.get(0))?;
     if others >= EMOJIS_MAX {
         return Err(Error::Invalid(
-            Code::LimitReached.says(format!("a message takes at most {EMOJIS_MAX} different reactions")).past(EMOJIS_MAX),
+            Code::LimitReached.says(format!("a message takes at most {EMOJIS_MAX} different reactions")).with_limit(EMOJIS_MAX),
         ));
     }
     let now = tx.now();

@@ -139,7 +139,7 @@ impl Profile {
     /// Takes `first_name`, `last_name`, `email`, `avatar_url` and `is_bot` of `users`.
     pub fn take(columns: &mut Columns) -> rusqlite::Result<Profile> {
         Ok(Profile {
-            full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+            full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
             email: columns.take()?,
             avatar_url: columns.take()?,
             is_bot: columns.take()?,
@@ -211,7 +211,7 @@ pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Re
 }
 
 /// Whether the message is a thread that is not deleted, or still has replies.
-pub fn is_shown_thread(message: &Message) -> bool {
+pub fn stays_listed(message: &Message) -> bool {
     !message.is_reply && (message.deleted_at.is_none() || message.reply_count > 0)
 }
 
@@ -242,7 +242,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         is_reply: columns.take()?,
         user: columns.take()?,
         username: columns.take()?,
-        full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+        full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
         email: columns.take()?,
         avatar_url: columns.take()?,
         is_bot: columns.take()?,

@@ -68,7 +68,7 @@ pub(in crate::domain) fn replied(
             join(tx, root.n, channel, user, (root.n, 0))?;
         }
     }
-    let is_counted = !mentions::include_everybody(mentions); // otherwise the channel's mark counts it
+    let is_counted = !mentions::has_channel_mention(mentions); // otherwise the channel's mark counts it
     let mut mention = tx.prepare_cached(
         "insert into thread_members (root, user_id, channel_id, read_n, read_reply_count, mention_count) values (?1, ?2, ?3, ?4, ?5, ?6)
          on conflict do update set mention_count = mention_count + ?6",

@@ -14,9 +14,9 @@ use crate::{
         access::{self, Caller, ENTITLED},
         channels::{
             marks::{self, Goal, Over, Step},
-            reading,
+            unread_counts,
         },
-        log::{envelope::envelope, events},
+        log::{events, publication_envelope::envelope},
         messages::{
             participants,
             record::{self, Participant, UNKNOWN, UNKNOWN_THREAD},
@@ -126,7 +126,7 @@ pub fn members(conn: &Connection, root: i64) -> Result<Vec<(UserId, Unread)>> {
 ///
 /// It returns `None` if the mark has not reached its goal: call again to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Result<Option<Unread>> {
-    let root = record::find(tx, thread)?.filter(record::is_shown_thread).ok_or(UNKNOWN_THREAD)?;
+    let root = record::find(tx, thread)?.filter(record::stays_listed).ok_or(UNKNOWN_THREAD)?;
     access::require_channel_member(tx, caller, root.channel, UNKNOWN_THREAD)?;
     let of = match goal {
         Goal::End => None,
@@ -144,7 +144,7 @@ pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Resul
         announce(tx, caller.user, thread)?;
     }
     if after.mentions != before.mentions {
-        reading::announce(tx, caller.user, root.channel, reading::counts(tx, root.channel, caller.user)?)?;
+        unread_counts::push_counts(tx, caller.user, root.channel, unread_counts::counts(tx, root.channel, caller.user)?)?;
     }
     Ok(has_arrived.then_some(after))
 }

@@ -154,14 +154,20 @@ pub fn list_own(
 /// Reads one thread with up to `replies` of its latest replies. For members of its channel. A deleted post is shown while it
 /// has replies. 404 for an unknown thread and in a hidden channel, 403 in a channel that the caller is not in.
 pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -> Result<Thread> {
-    let root = record::find(conn, thread)?.filter(record::is_shown_thread).ok_or(UNKNOWN_THREAD)?;
+    let root = record::find(conn, thread)?.filter(record::stays_listed).ok_or(UNKNOWN_THREAD)?;
     access::require_channel_member(conn, caller, root.channel, UNKNOWN_THREAD)?;
     read_one(conn, caller, Root(root.n), replies)
 }
 
 /// Makes a top-level post, as [`posting::create`] does; the same `id` again returns the same thread. 404 for a hidden
 /// channel.
-pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
+pub fn create_root_post(
+    tx: &mut Tx,
+    caller: Caller,
+    channel: ChannelId,
+    content: String,
+    id: Option<MessageId>,
+) -> Result<Thread> {
     access::require_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = posting::create(tx, caller, channel, posting::New { content, id, ..posting::New::default() })?;
     read_one(tx, caller, Root(root.n), REPLIES)

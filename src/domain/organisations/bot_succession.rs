@@ -17,7 +17,7 @@ pub(super) fn retire_bot(tx: &mut Tx, bot: UserId) -> Result<()> {
 
 /// Passes the bots of somebody who has lost access to the organisation on to its owner, and ends their tokens, which that person knows.
 pub(super) fn pass_on(tx: &mut Tx, organisation: OrganisationId, former: UserId) -> Result<()> {
-    sessions::end_of_bots(tx, former, Some(organisation))?;
+    sessions::end_tokens_of_bots(tx, former, Some(organisation))?;
     let passed = tx
         .prepare_cached(
             "update bots set owner_id = (select owner_id from organisations where id = organisation_id)
@@ -30,5 +30,5 @@ pub(super) fn pass_on(tx: &mut Tx, organisation: OrganisationId, former: UserId)
     let owner: String = tx
         .prepare_cached("select u.email from organisations o join users u on u.id = o.owner_id where o.id = ?1")?
         .query_row([organisation], |row| row.get(0))?;
-    mail_queue::add(tx, mail::bots_passed_on(&owner))
+    mail_queue::add(tx, mail::bots_inherited(&owner))
 }

@@ -78,14 +78,14 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
     let avatar_url = text::web_address_if_any(&new.avatar_url, "avatar_url").map_err(Error::Invalid)?;
     let username = new.username.as_deref().filter(|name| !name.is_empty()).map(accounts::check_username);
     let role = new.role.as_deref().unwrap_or(BuiltInRole::Member.name());
-    let role = roles::find(tx, organisation, role)?
+    let role = roles::find_named(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     own.require_all(role.rights)?;
     let sql = "select count(*) from bots where organisation_id = ?1";
     let held: u32 = tx.prepare_cached(sql)?.query_row([organisation], |row| row.get(0))?;
     if held >= MOST {
         let says = format!("an organisation has at most {MOST} bots: remove one first");
-        return Err(Error::Invalid(Code::LimitReached.says(says).past(MOST)));
+        return Err(Error::Invalid(Code::LimitReached.says(says).with_limit(MOST)));
     }
     let username = match username.transpose().map_err(Error::Invalid)? {
         Some(username) => username,
@@ -115,7 +115,7 @@ pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Bot>> {
     let own = access::require_member(conn, caller, organisation, OUTSIDER)?;
     let mut bots = page_of(conn, organisation, page)?;
-    if !caller.sees_program_addresses(own) {
+    if !caller.sees_program_urls(own) {
         bots.iter_mut().for_each(|bot| bot.url.clear());
     }
     Ok(bots)

@@ -74,7 +74,7 @@ pub struct NewLink {
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &NewLink) -> Result<(JoinLink, String)> {
     let membership = access::require_right(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
     let role = new.role.as_deref().unwrap_or(BuiltInRole::Member.name());
-    let role = roles::find(tx, organisation, role)?
+    let role = roles::find_named(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     membership.require_all(role.rights)?;
     if !is_harmless(tx, &role)? {
@@ -86,7 +86,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &N
         .query_row([organisation], |row| row.get(0))?;
     if held >= MOST {
         return Err(Error::Invalid(
-            Code::LimitReached.says(format!("an organisation has at most {MOST} join links: delete one first")).past(MOST),
+            Code::LimitReached.says(format!("an organisation has at most {MOST} join links: delete one first")).with_limit(MOST),
         ));
     }
     let (id, token, now) = (JoinLinkId::new(), secret::random_token(), tx.now());
@@ -125,7 +125,7 @@ fn check_domain(domain: &str) -> Result<String> {
     if domain.is_empty() {
         return Ok(String::new());
     }
-    let address = text::email_address(&format!("somebody@{domain}"));
+    let address = text::normalised_address(&format!("somebody@{domain}"));
     let domain = address.and_then(|address| address.split_once('@').map(|(_, domain)| domain.to_owned()));
     let words = "domain must be the domain of e-mail addresses, such as example.org";
     domain.ok_or_else(|| Error::Invalid(Code::InvalidDomain.says(words).at("domain")))

@@ -64,7 +64,7 @@ pub fn emit_membership_update(tx: &mut Tx, organisation: OrganisationId, user: U
     };
     events::emit_to_account(tx, user, Kind::Membership, data)?;
     if action == "joined" {
-        revocations::rights_gained(tx, user);
+        revocations::report_rights_gained(tx, user);
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub struct Search {
     /// Each is in a member's names; their case is folded.
     sought: Vec<String>,
     is_by_name: bool,
-    /// The role that members have, as [`roles::find`] takes it.
+    /// The role that members have, as [`roles::find_named`] takes it.
     role: Option<String>,
     /// The channel that they are in.
     channel: Option<ChannelId>,
@@ -69,7 +69,7 @@ pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, sea
     }
     let role = match &search.role {
         Some(named) => {
-            let role = roles::find(conn, organisation, named)?;
+            let role = roles::find_named(conn, organisation, named)?;
             Some(role.ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?.id)
         }
         None => None,

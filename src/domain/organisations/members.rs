@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::{Columns, Tx, View, log},
+    db::{Columns, Tx, View, log_reader},
     domain::{
         access::{self, Caller, OUTSIDER, PlatformRole, UNKNOWN_ORGANISATION},
         accounts::{self, profiles},
@@ -37,7 +37,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
         "insert into organisation_members (organisation_id, user_id, role_id, joined_seq, created_at, updated_at)
          values (?1, ?2, ?3, ?4, ?5, ?5)",
     )?
-    .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
+    .execute((organisation, user.id, role.id, log_reader::last_seq(tx)?, now))
     .or_conflict(|| Error::BadRequest(Code::AlreadyAMember.says("The user is already a member of the organisation")))?;
     require_quota(tx, user.id)?;
     accounts::searchable_names::write(tx, user)?;
@@ -62,7 +62,7 @@ fn require_quota(conn: &View, user: UserId) -> Result<()> {
         Err(Error::BadRequest(
             Code::OwnLimitReached
                 .says(format!("an account is a member of at most {most} organisations: leave one first"))
-                .past(most),
+                .with_limit(most),
         ))
     }
 }
@@ -79,7 +79,7 @@ pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: User
     }
     let account = accounts::find(tx, user)?.filter(|account| !account.is_bot).ok_or(Error::NotFound(Code::UserNotFound))?;
     let role = role.unwrap_or(BuiltInRole::Member.name());
-    let role = roles::find(tx, organisation, role)?
+    let role = roles::find_named(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role_Id: no such role").at("role_Id")))?;
     join(tx, organisation, &account, &role)
 }
@@ -199,7 +199,7 @@ const SELECT: &str =
 fn from_row(row: &Row) -> rusqlite::Result<Listed> {
     let mut columns = Columns::of_row(row);
     let (email, username): (String, String) = (columns.take()?, columns.take()?);
-    let full_name = accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?);
+    let full_name = accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?);
     Ok(Listed {
         name: accounts::shown_name(&full_name, &username, &email).to_owned(),
         email,

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     domain::{
         access::{self, Caller, Membership},
         accounts::{self, profiles},
@@ -100,14 +100,14 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     } else if before.status == MemberStatus::Deactivated {
         // The member may not see what was pushed while they were deactivated.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
-            .execute((organisation, user, log::last_seq(tx)?))?;
+            .execute((organisation, user, log_reader::last_seq(tx)?))?;
         member_events::emit_membership_update(tx, organisation, user, "joined", &role.name)?;
     }
     Ok(Member { role, status, ..before })
 }
 
 /// Pins or unpins the organisation in the caller's own list of organisations. For members; 404 for outsiders.
-pub fn pin(tx: &mut Tx, caller: Caller, organisation: OrganisationId, is_pinned: bool) -> Result<()> {
+pub fn set_pinned(tx: &mut Tx, caller: Caller, organisation: OrganisationId, is_pinned: bool) -> Result<()> {
     access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     tx.prepare_cached("update organisation_members set is_pinned = ?3 where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, caller.user, is_pinned))?;
@@ -115,7 +115,7 @@ pub fn pin(tx: &mut Tx, caller: Caller, organisation: OrganisationId, is_pinned:
 }
 
 fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) -> Result<Role> {
-    let role = roles::find(conn, member.organisation, named)?;
+    let role = roles::find_named(conn, member.organisation, named)?;
     if role.as_ref().is_some_and(|role| role.id == member.role.id) {
         return Ok(member.role.clone());
     }

@@ -291,7 +291,7 @@ impl Own {
 
 /// The organisation of the caller's that an id or a slug names. Without either, their current one, or else the first by name. For
 /// members; 404 for outsiders, and for callers without an organisation.
-pub fn chosen(conn: &Connection, caller: Caller, named: Option<&str>) -> Result<OrganisationId> {
+pub fn find_named_or_current(conn: &Connection, caller: Caller, named: Option<&str>) -> Result<OrganisationId> {
     if let Some(named) = named {
         let Ok(id) = named.parse().map(OrganisationId) else { return Ok(slugs::find(conn, caller, named)?.id) };
         return access::require_member(conn, caller, id, UNKNOWN_ORGANISATION).map(|_| id);

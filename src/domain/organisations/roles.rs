@@ -59,7 +59,7 @@ impl Role {
 }
 
 /// Finds the role that a request names by integer, UUID, key or name, all as text. 400 for a text that names no role at all.
-pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
+pub fn find_named(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
     let named = Named::check(named, "role").map_err(Error::BadRequest)?;
     if named.parse::<i64>().is_ok() {
         return one(conn, "id = cast(?2 as integer)", organisation, named);
@@ -104,7 +104,7 @@ fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
 }
 
 /// The names of an organisation's roles, for the operator.
-pub fn names(conn: &Connection, organisation: OrganisationId) -> Result<String> {
+pub fn joined_names(conn: &Connection, organisation: OrganisationId) -> Result<String> {
     let names: Vec<String> = all(conn, organisation)?.into_iter().map(|role| role.name).collect();
     Ok(names.join(", "))
 }
@@ -118,7 +118,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> 
 /// The role that the request names. For members; 404 for outsiders, and if there is no such role.
 pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<Role> {
     access::require_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
-    find(conn, organisation, named)?.ok_or(UNKNOWN)
+    find_named(conn, organisation, named)?.ok_or(UNKNOWN)
 }
 
 #[derive(Default)]
@@ -141,7 +141,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
         .query_row([organisation], |row| row.get(0))?;
     if own >= MOST {
         return Err(Error::Invalid(
-            Code::LimitReached.says(format!("an organisation has at most {MOST} roles of its own")).past(MOST),
+            Code::LimitReached.says(format!("an organisation has at most {MOST} roles of its own")).with_limit(MOST),
         ));
     }
     tx.prepare_cached(
@@ -242,7 +242,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
         key: &role.name,
         name: rights::role_title(&role.name),
         description: &role.description,
-        permission_list: role.rights.list(),
+        permission_list: role.rights.held_by_name(),
         permissions: Permissions { permission_list: role.rights.by_every_key() },
         created_at: role.created_at,
         updated_at: role.updated_at,
@@ -254,7 +254,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
 /// for outsiders and if there is no such role, 403 for built-in roles.
 fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<(Membership, Role)> {
     let membership = access::require_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
-    let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
+    let role = find_named(conn, organisation, named)?.ok_or(UNKNOWN)?;
     membership.require_right(Rights::MANAGE_ROLES)?;
     if role.organisation.is_none() {
         return Err(Error::Forbidden(Code::RoleBuiltIn, "Built-in roles can't be changed"));

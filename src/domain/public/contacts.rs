@@ -44,7 +44,7 @@ impl Contact {
     }
 
     /// The contact as it may be shown: plain text, with every field except the message on one line.
-    pub fn cleaned(&self) -> Contact {
+    pub fn to_plain_text(&self) -> Contact {
         let one_line = |text: &str| plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
         Contact {
             name: one_line(&self.name),
@@ -57,11 +57,11 @@ impl Contact {
 
     /// The mail that reports this contact to the address `to`, which comes from the server's settings.
     pub fn mail(&self, to: &str) -> mail::Mail {
-        let shown = self.cleaned();
+        let shown = self.to_plain_text();
         let (name, phone) = (mail::harmless(&shown.name), mail::harmless(&shown.phone_number));
         let phone = if phone.is_empty() { String::new() } else { format!("\nPhone: {phone}") };
         let text = format!("Name: {name}\nE-mail: {}{phone}\n\n{}", shown.email, shown.message);
-        mail::contact(to, &shown.name, text::email_address(&self.email), &text)
+        mail::contact(to, &shown.name, text::normalised_address(&self.email), &text)
     }
 }
 

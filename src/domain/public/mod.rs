@@ -3,6 +3,6 @@
 //! Uses access, accounts, mail_queue, page and text; no other area of the domain uses it.
 
 pub mod blog_categories;
-pub mod blogs;
+pub mod blog_posts;
 pub mod contacts;
 pub mod testimonials;

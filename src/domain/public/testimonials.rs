@@ -56,7 +56,7 @@ const SELECT: &str = "select t.id, t.user_id, t.company_name, t.content, t.creat
     from testimonials t join users u on u.id = t.user_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Testimonial> {
-    let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
+    let full_name = accounts::join_names(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
     Ok(Testimonial {
         id: row.get("id")?,
         user: row.get("user_id")?,

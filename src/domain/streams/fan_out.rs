@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::{
     domain::{
-        channels::reading::{self, Counts, CountsTemplate, UnreadNotice},
+        channels::unread_counts::{self, Counts, CountsTemplate, UnreadNotice},
         log::events,
         messages::thread_unreads::{self, Unread},
     },
@@ -116,8 +116,8 @@ impl ChannelAudience {
     fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<ChannelAudience> {
         let notice = UnreadNotice::of_channel(conn, id)?;
         let members = match readers {
-            Readers::These(users) if (users.len() as i64) < notice.members => reading::counts_of_users(conn, id, users)?,
-            _ => reading::counts_of_members(conn, id)?,
+            Readers::These(users) if (users.len() as i64) < notice.members => unread_counts::counts_of_users(conn, id, users)?,
+            _ => unread_counts::counts_of_members(conn, id)?,
         };
         Ok(ChannelAudience { organisation: notice.organisation, notice: notice.template()?, members })
     }

@@ -1,13 +1,13 @@
 //! Streams: the push channels `<channel>`, `<thread>`, `<organisation>`, `<organisation>/<user>` and `<user>`, and who may hear
 //! them.
-//! [`fan_out`] turns rows of the event log into live [`publications`], [`recovery`] gives clients what they missed,
-//! [`forwarding`] feeds an external Centrifugo, and [`program_publications`] logs what other programs publish. Rights are checked at
+//! [`fan_out`] turns rows of the event log into live [`publication_cache`], [`recovery`] gives clients what they missed,
+//! [`centrifugo_forwarding`] feeds an external Centrifugo, and [`program_publications`] logs what other programs publish. Rights are checked at
 //! each subscription and whenever they change. Uses access, channels, log and messages; no other area of the domain uses it.
 
+pub mod centrifugo_forwarding;
 pub mod fan_out;
-pub mod forwarding;
 pub mod program_publications;
-pub mod publications;
+pub mod publication_cache;
 pub mod recovery;
 
 use std::borrow::Cow;
@@ -101,7 +101,7 @@ pub fn find_audible(conn: &Connection, user: UserId, name: &str) -> Result<Optio
 
 /// The stream of that name, if the caller may hear it now. A token for some channels opens their streams and those of their
 /// threads.
-pub fn open_to(conn: &Connection, caller: Caller, name: &str) -> Result<Option<Stream>> {
+pub fn find_permitted(conn: &Connection, caller: Caller, name: &str) -> Result<Option<Stream>> {
     let Some(stream) = find_audible(conn, caller.user, name)? else { return Ok(None) };
     let channel = match stream {
         _ if !caller.grant.is_channel_limited() => return Ok(Some(stream)),
@@ -112,11 +112,11 @@ pub fn open_to(conn: &Connection, caller: Caller, name: &str) -> Result<Option<S
     Ok(channel.map_or(Ok(false), |channel| access::token_admits_channel(conn, caller, channel))?.then_some(stream))
 }
 
-/// The organisations whose streams are among a user's [`own`].
+/// The organisations whose streams are among a user's [`streams_of_user`].
 pub const OWN_ORGANISATIONS: u32 = 50;
 
 /// The streams of the user's account, and of the organisations that they joined first: what a client hears wherever it is.
-pub fn own(conn: &Connection, user: UserId) -> Result<Vec<Stream>> {
+pub fn streams_of_user(conn: &Connection, user: UserId) -> Result<Vec<Stream>> {
     let sql = format!(
         "select m.organisation_id from organisation_members m join organisations o on o.id = m.organisation_id
          where m.user_id = ?1 and o.deleted_at is null and {ENTITLED} order by m.created_at, m.organisation_id limit ?2"

@@ -9,13 +9,13 @@ use std::{borrow::Cow, collections::HashMap};
 use rusqlite::{Connection, OptionalExtension, Params};
 
 use crate::{
-    db::log,
+    db::log_reader,
     domain::{
-        channels::reading::{self, UnreadNotice},
+        channels::unread_counts::{self, UnreadNotice},
         log::{cursors, events},
         messages::thread_unreads,
         streams::{
-            publications::{Publication, Recent},
+            publication_cache::{Publication, Recent},
             whole,
         },
     },
@@ -61,7 +61,7 @@ pub fn missed(
 ) -> Result<Option<Vec<Publication>>> {
     let last = last_seq(conn, stream, offset)?;
     let is_cut = offset < cursors::last_pruned(conn)? && last > offset;
-    if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
+    if is_cut || offset > log_reader::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
         return Ok(None);
     }
     let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
@@ -119,10 +119,10 @@ fn shown(epoch: &str, event: &Event) -> Publication {
 fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -> Result<Vec<Event>> {
     let sql = format!(
         "select {} from events where stream = ?1 and seq > ?2 and seq < ?3 and {which} order by seq {} limit ?4",
-        log::COLUMNS,
+        log_reader::COLUMNS,
         range.order()
     );
-    some(conn, conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?)
+    some(conn, conn.prepare_cached(&sql)?.query_map(parameters, log_reader::from_row)?)
 }
 
 /// The first rows, up to and including the one that exceeds [`BYTES`].
@@ -180,7 +180,8 @@ fn personal(
         }
         let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
         if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
-            let body = UnreadNotice::of_channel(conn, channel.id)?.publication_body(reading::counts(conn, channel.id, user)?)?;
+            let body =
+                UnreadNotice::of_channel(conn, channel.id)?.publication_body(unread_counts::counts(conn, channel.id, user)?)?;
             found.push(Publication { seq, body: events::add_notification_id(epoch, seq, Kind::Unread, &body).into() });
         }
     }
@@ -258,10 +259,10 @@ fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, ran
              and e.seq > max(?3, cm.joined_seq) and e.seq < ?4 and e.actor_id is not ?1
            order by e.seq {order} limit ?5)
          order by seq {order}",
-        log::COLUMNS
+        log_reader::COLUMNS
     );
     let mut select = conn.prepare_cached(&sql)?;
-    some(conn, select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?)
+    some(conn, select.query_map((user, organisation, range.after, range.before, range.limit), log_reader::from_row)?)
 }
 
 /// For each channel, the seq of the last event after `after` that gave the user's own devices their unread counts.
@@ -272,8 +273,8 @@ fn last_read(conn: &Connection, stream: &str, after: i64) -> Result<HashMap<Chan
 }
 
 fn row(conn: &Connection, seq: i64) -> Result<Option<Event>> {
-    let sql = format!("select {} from events where seq = ?1", log::COLUMNS);
-    Ok(conn.prepare_cached(&sql)?.query_row([seq], log::from_row).optional()?)
+    let sql = format!("select {} from events where seq = ?1", log_reader::COLUMNS);
+    Ok(conn.prepare_cached(&sql)?.query_row([seq], log_reader::from_row).optional()?)
 }
 
 /// The seq since which the user may hear the stream without interruption, or `i64::MAX` if they may not hear it.

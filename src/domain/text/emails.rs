@@ -22,7 +22,7 @@ static LATIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{Latin}").expect
 /// Lower-cases an address; in the part before the `@` only ASCII letters: Unicode has characters whose lower case is an ASCII letter,
 /// such as the Kelvin sign, and an address with one belongs to another mailbox. Latin letters don't stand beside Cyrillic or
 /// Greek ones. The domain is in ASCII, as the DNS has it. No part has a format character, which nobody sees.
-pub fn email_address(text: &str) -> Option<String> {
+pub fn normalised_address(text: &str) -> Option<String> {
     let text = former(text)?;
     let (local, domain) = text.rsplit_once('@')?;
     if has_format_characters(&text) || mixes_alphabets(local) {
@@ -32,7 +32,7 @@ pub fn email_address(text: &str) -> Option<String> {
     (address.len() <= OCTETS && address.parse::<lettre::Address>().is_ok()).then_some(address)
 }
 
-/// Why a text is no [`email_address`], for people, who may see no difference to one.
+/// Why a text is no [`normalised_address`], for people, who may see no difference to one.
 pub fn fault(text: &str) -> &'static str {
     if has_format_characters(text) {
         return "must be an e-mail address without invisible characters";
@@ -48,10 +48,10 @@ fn mixes_alphabets(local: &str) -> bool {
     LATIN.is_match(local) && LOOKALIKE.is_match(local)
 }
 
-/// The address of an account that may be there already. It has the form of [`email_address`]; one that this refuses has the form
+/// The address of an account that may be there already. It has the form of [`normalised_address`]; one that this refuses has the form
 /// that it was stored in before such addresses were refused, so that their accounts can still be used.
-pub fn lenient_email_address(text: &str) -> Option<String> {
-    email_address(text).or_else(|| former(text))
+pub fn existing_account_address(text: &str) -> Option<String> {
+    normalised_address(text).or_else(|| former(text))
 }
 
 /// An e-mail address in the form that it was stored in before domains had one form.
@@ -83,24 +83,28 @@ fn ascii(domain: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{email_address, lenient_email_address};
+    use super::{existing_account_address, normalised_address};
 
     #[test]
     fn addresses_are_compared_in_ascii_lower_case() {
-        assert_eq!(email_address(" Ada@Example.ORG ").unwrap(), "ada@example.org");
-        assert_ne!(email_address("\u{212a}ate@example.org"), email_address("kate@example.org"), "the Kelvin sign");
-        assert_ne!(email_address("\u{130}da@example.org"), email_address("ida@example.org"));
+        assert_eq!(normalised_address(" Ada@Example.ORG ").unwrap(), "ada@example.org");
+        assert_ne!(normalised_address("\u{212a}ate@example.org"), normalised_address("kate@example.org"), "the Kelvin sign");
+        assert_ne!(normalised_address("\u{130}da@example.org"), normalised_address("ida@example.org"));
     }
 
     #[test]
     fn a_domain_has_one_form() {
-        let one = email_address("ada@xn--mnchen-3ya.example").unwrap();
+        let one = normalised_address("ada@xn--mnchen-3ya.example").unwrap();
         for other in ["ada@münchen.example", "ada@MÜNCHEN.example", "ada@Mu\u{308}nchen.example", "ADA@XN--Mnchen-3ya.example"]
         {
-            assert_eq!(email_address(other).as_deref(), Some(one.as_str()), "{other}");
+            assert_eq!(normalised_address(other).as_deref(), Some(one.as_str()), "{other}");
         }
-        assert_eq!(email_address("ada@ｅxample。org").unwrap(), "ada@example.org", "wide letters and an ideographic full stop");
-        let cyrillic = email_address("ada@\u{435}xample.org").unwrap();
+        assert_eq!(
+            normalised_address("ada@ｅxample。org").unwrap(),
+            "ada@example.org",
+            "wide letters and an ideographic full stop"
+        );
+        let cyrillic = normalised_address("ada@\u{435}xample.org").unwrap();
         assert!(cyrillic.starts_with("ada@xn--"), "the twin of example.org is seen as what it is: {cyrillic}");
     }
 
@@ -116,9 +120,9 @@ mod tests {
             "ada@%61.example",
             &format!("ada@{}.example", "a".repeat(64)),
         ] {
-            assert_eq!(email_address(bad), None, "{bad}");
+            assert_eq!(normalised_address(bad), None, "{bad}");
         }
-        assert!(email_address(&format!("ada@{}.example", "a".repeat(63))).is_some());
+        assert!(normalised_address(&format!("ada@{}.example", "a".repeat(63))).is_some());
     }
 
     #[test]
@@ -132,34 +136,34 @@ mod tests {
             "ad\u{430}@example.org",
             "\u{391}da@example.org",
         ] {
-            assert_eq!(email_address(bad), None, "{bad:?}");
+            assert_eq!(normalised_address(bad), None, "{bad:?}");
         }
         for good in ["ада@example.org", "δημοσθένης@example.org", "josé@example.org", "用户@example.org"] {
-            assert_eq!(email_address(good).as_deref(), Some(good));
+            assert_eq!(normalised_address(good).as_deref(), Some(good));
         }
     }
 
     #[test]
     fn an_older_address_is_known_as_it_was_stored() {
-        let known = |text| lenient_email_address(text).unwrap();
+        let known = |text| existing_account_address(text).unwrap();
         assert_eq!(known(" ADA@exam\u{200b}ple.org"), "ada@exam\u{200b}ple.org");
         assert_eq!(known("Ad\u{430}@example.org"), "ad\u{430}@example.org");
         assert_eq!(known("ada@münchen.example"), "ada@xn--mnchen-3ya.example");
-        assert_eq!(lenient_email_address("ada"), None);
+        assert_eq!(existing_account_address("ada"), None);
     }
 
     #[test]
     fn an_address_is_parsed_only_if_it_is_short() {
         let address = |octets: usize| format!("{}@{}example", "a".repeat(64), "b.".repeat((octets - 72) / 2));
         assert_eq!(address(254).len(), 254);
-        assert!(email_address(&address(254)).is_some());
-        assert_eq!(email_address(&address(256)), None);
+        assert!(normalised_address(&address(254)).is_some());
+        assert_eq!(normalised_address(&address(256)), None);
     }
 
     #[test]
     fn a_domain_has_two_labels_and_is_no_ip_address() {
         for good in ["a@b.example", "a@b.c.example", "a@4.example", "a@1.2.3.4.example"] {
-            assert!(email_address(good).is_some(), "{good}");
+            assert!(normalised_address(good).is_some(), "{good}");
         }
         for bad in [
             "a@localhost",
@@ -174,7 +178,7 @@ mod tests {
             "a@b..example",
             "\"a b\"@b.example",
         ] {
-            assert_eq!(email_address(bad), None, "{bad}");
+            assert_eq!(normalised_address(bad), None, "{bad}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn has_no_hidden_characters(name: &str) -> bool {
 }
 
 /// Whether a symbol has no format characters but those joiners, and the tags of flags.
-pub fn is_fully_visible_symbol(symbol: &str) -> bool {
+pub fn has_only_emoji_joiners(symbol: &str) -> bool {
     !has_format_characters(symbol) || has_no_hidden_characters(&TAGGED_FLAG.replace_all(symbol, "🏴"))
 }
 
@@ -47,7 +47,7 @@ pub fn without_format_characters(name: &str) -> String {
 }
 
 /// Reads a name of a file that may have been written before such names were refused.
-pub fn deserialize_lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub fn deserialize_legacy_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|name| without_format_characters(&name))
 }
 

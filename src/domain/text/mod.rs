@@ -13,7 +13,7 @@ use self::{
     },
 };
 pub use self::{
-    emails::{email_address, lenient_email_address},
+    emails::{existing_account_address, normalised_address},
     patterns::is_ideograph,
 };
 use crate::error::{Code, Refusal};
@@ -94,8 +94,8 @@ impl Rule {
     }
 
     /// An emoji or its name. It is a segment of paths, of which `.` and `..` would lead elsewhere.
-    pub const fn symbol(max: usize) -> Rule {
-        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(format_characters::is_fully_visible_symbol), ..Rule::text(max) }
+    pub const fn emoji_or_name(max: usize) -> Rule {
+        Rule { min: 1, pattern: Some(&SYMBOL), is_visible: Some(format_characters::has_only_emoji_joiners), ..Rule::text(max) }
     }
 
     /// An http or https address with a host, and without a user name or a password; or no text.
@@ -157,18 +157,20 @@ impl Rule {
         }
         if length > self.max {
             let says = format!("{field} has {length} characters, at most {} are allowed", self.max);
-            return Err(Code::TooLong.says(says).at(field).past(self.max));
+            return Err(Code::TooLong.says(says).at(field).with_limit(self.max));
         }
         if length < self.min {
             let refusal = match self.min {
                 1 => Code::Empty.says(format!("{field} must not be empty")),
-                min => Code::TooShort.says(format!("{field} has {length} characters, at least {min} are required")).past(min),
+                min => {
+                    Code::TooShort.says(format!("{field} has {length} characters, at least {min} are required")).with_limit(min)
+                }
             };
             return Err(refusal.at(field));
         }
         if let Some(pattern) = self.pattern.filter(|pattern| !pattern.regex.is_match(text)) {
             let refusal = self.refusal(text, field, pattern.code, pattern.says);
-            return Err(if pattern.code == Code::TooShort { refusal.past(SOLID_QUERY) } else { refusal });
+            return Err(if pattern.code == Code::TooShort { refusal.with_limit(SOLID_QUERY) } else { refusal });
         }
         if self.is_visible.is_some_and(|is_visible| !is_visible(text)) {
             return Err(self.refusal(text, field, Code::InvalidCharacters, "must not contain invisible characters"));
@@ -236,12 +238,12 @@ pub fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, Ref
 
 /// An e-mail address in the form that is stored and compared.
 pub fn email(text: &str, field: &str) -> Result<String, Refusal> {
-    checked_email(text, field, email_address)
+    checked_email(text, field, normalised_address)
 }
 
-/// The address of an account that may be there already, as [`lenient_email_address`] has it.
-pub fn lenient_email(text: &str, field: &str) -> Result<String, Refusal> {
-    checked_email(text, field, lenient_email_address)
+/// The address of an account that may be there already, as [`existing_account_address`] has it.
+pub fn existing_account_email(text: &str, field: &str) -> Result<String, Refusal> {
+    checked_email(text, field, existing_account_address)
 }
 
 fn checked_email(text: &str, field: &str, parse: fn(&str) -> Option<String>) -> Result<String, Refusal> {
@@ -317,13 +319,13 @@ mod tests {
             "1\u{fe0f}\u{20e3}",
             scotland,
         ] {
-            assert!(Rule::symbol(64).check(good, "emoji").is_ok(), "{good:?}");
+            assert!(Rule::emoji_or_name(64).check(good, "emoji").is_ok(), "{good:?}");
         }
         let hidden = "👍\u{e0067}\u{e007f}";
         for bad in
             [".", "..", "...", "a/b", "/", "a b", "👍\u{200b}", "👍\u{200d}", "\u{feff}👍", "a\u{ad}b", "\u{202e}👍", hidden]
         {
-            assert!(Rule::symbol(64).check(bad, "emoji").is_err(), "{bad:?}");
+            assert!(Rule::emoji_or_name(64).check(bad, "emoji").is_err(), "{bad:?}");
         }
     }
 }

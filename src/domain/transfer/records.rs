@@ -76,9 +76,9 @@ pub struct Person {
     pub id: UserId,
     pub email: String,
     pub username: String,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub first_name: String,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub last_name: String,
     pub avatar_url: String,
     /// Whether the account is enabled.
@@ -99,7 +99,7 @@ pub struct Bot {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Organisation {
     pub id: OrganisationId,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub name: String,
     pub description: String,
     pub email: String,
@@ -116,7 +116,7 @@ pub struct Organisation {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Role {
     pub id: RoleUuid,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub name: String,
     pub description: String,
     /// The sum of the rights' numbers, as in `schema.sql`.
@@ -138,7 +138,7 @@ pub struct Member {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Channel {
     pub id: ChannelId,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub name: String,
     pub description: String,
     pub topic: String,
@@ -187,7 +187,7 @@ pub struct Message {
     pub thread: Option<MessageId>,
     /// `None` for what a program has fed.
     pub author: Option<UserId>,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub username: String,
     pub avatar_url: String,
     pub content: String,
@@ -223,7 +223,7 @@ pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
     pub owner: UserId,
-    #[serde(deserialize_with = "format_characters::deserialize_lenient")]
+    #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub name: String,
     pub event_name: String,
     pub url: String,

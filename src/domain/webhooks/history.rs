@@ -50,7 +50,7 @@ pub fn record_received(tx: &mut Tx, webhook: WebhookId, action: &str, callback: 
 }
 
 /// Records a feed whose body was refused, with the answer's status and words.
-pub fn record_refused(tx: &mut Tx, webhook: WebhookId, received: &Received, (status, why): (u16, &str)) -> Result<()> {
+pub fn record_refused_post(tx: &mut Tx, webhook: WebhookId, received: &Received, (status, why): (u16, &str)) -> Result<()> {
     record(tx, webhook, "feed", CallbackId::new(), received, (status, why))
 }
 

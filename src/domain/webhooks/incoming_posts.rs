@@ -188,7 +188,7 @@ pub fn receive(
 /// Records a feed whose body was refused with this status and these words, if a webhook has the slug. For everybody who knows the slug.
 pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u16, &str)) -> Result<()> {
     match find(tx, slug)? {
-        Some(target) => history::record_refused(tx, target.webhook, received, refusal),
+        Some(target) => history::record_refused_post(tx, target.webhook, received, refusal),
         None => Ok(()),
     }
 }
@@ -196,7 +196,7 @@ pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u1
 /// Posts a feed without a webhook, and without a record of it. For members of the channel with the right to post, on behalf
 /// of their own programs. The caller is the author; where the feed gives no name, their name in the channel is shown. 403
 /// for other callers, a direct message and an archived channel; 422 for an invalid feed.
-pub fn post_without_webhook(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
+pub fn post_as_member(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
     let access = access::require_poster(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;

@@ -1,7 +1,7 @@
 //! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`incoming_posts`]); out, messages
 //! are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of `manage:webhooks`
 //! manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while the member who
-//! answers for its address has access, too ([`owners`]). Uses access, slice_budget, log, mail_queue, messages, page, program_urls, rights and text.
+//! answers for its address has access, too ([`owners`]). Uses access, slice_byte_budget, log, mail_queue, messages, page, program_urls, rights and text.
 
 pub mod by_operator;
 pub mod channel_purging;
@@ -20,7 +20,7 @@ pub mod trigger_words;
 use std::time::Duration;
 
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         program_urls,
@@ -77,7 +77,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
     if live >= MOST {
-        return Err(Error::Invalid(Code::LimitReached.says(format!("a channel has at most {MOST} webhooks")).past(MOST)));
+        return Err(Error::Invalid(Code::LimitReached.says(format!("a channel has at most {MOST} webhooks")).with_limit(MOST)));
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
@@ -99,7 +99,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         sender_secret,
         events,
         trigger_words,
-        log::last_seq(tx)?,
+        log_reader::last_seq(tx)?,
         tx.now(),
     ))?;
     let made = record::find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
@@ -169,7 +169,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         target,
         tx.now(),
         url_by,
-        log::last_seq(tx)?,
+        log_reader::last_seq(tx)?,
         sender_secret.is_some(),
         sender_secret.flatten(),
         events,
@@ -206,7 +206,7 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
         "update webhooks set status = ?2, updated_at = ?3, from_seq = case when status = 'inactive' then ?4 else from_seq end
          where id = ?1 and status <> ?2",
     )?
-    .execute((id, status.as_str(), tx.now(), log::last_seq(tx)?))?;
+    .execute((id, status.as_str(), tx.now(), log_reader::last_seq(tx)?))?;
     delivery::schedule::changed(tx, id);
     record::get(tx, caller, channel, id)
 }
@@ -253,7 +253,7 @@ pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookI
 }
 
 /// Deletes for good up to `limit` webhooks that were deleted before the given time and have no history or deliveries left.
-pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+pub fn purge_deleted(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     Ok(tx
         .prepare_cached(
             "delete from webhooks where id in (select id from webhooks w where deleted_at < ?1

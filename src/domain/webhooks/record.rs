@@ -73,7 +73,7 @@ pub(in crate::domain) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<Strin
 
 /// A secret that is stored with a webhook. 422 when the server's key can't open it.
 pub(super) fn open(conn: &View, sealed: &[u8]) -> Result<String> {
-    conn.site().keys().open(sealed).map_err(|_| Error::Invalid(Code::SecretUnreadable.says(SEALED)))
+    conn.site().keys().unseal(sealed).map_err(|_| Error::Invalid(Code::SecretUnreadable.says(SEALED)))
 }
 
 /// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.

@@ -42,7 +42,7 @@ impl Subscription {
         if names.len() > NAMES.len() {
             let most = NAMES.len();
             return Err(Error::Invalid(
-                Code::TooManyItems.says(format!("events has at most {most} names")).at("events").past(most),
+                Code::TooManyItems.says(format!("events has at most {most} names")).at("events").with_limit(most),
             ));
         }
         let mut bits = 0;

@@ -29,7 +29,7 @@ impl TriggerWords {
     pub fn of(words: &[String]) -> Result<TriggerWords> {
         if words.len() > MOST {
             let refusal = Code::TooManyItems.says(format!("trigger_words has at most {MOST} words")).at("trigger_words");
-            return Err(Error::Invalid(refusal.past(MOST)));
+            return Err(Error::Invalid(refusal.with_limit(MOST)));
         }
         let check = |word: &String| TriggerWord::check(word, "trigger_words: each").map(str::to_owned);
         let words: Result<_, _> = words.iter().map(check).collect();

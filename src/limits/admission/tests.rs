@@ -47,11 +47,11 @@ fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
     held[0].set_busy(false);
     held.push(slot(slots.admit(address("2001:db8::10"))));
     assert_eq!([0, 2, 3, 4].map(|n| is_closed(&held[n])), [true, false, false, false], "an answer makes nobody younger");
-    assert_eq!(slots.open(), open(0, 4, 2));
+    assert_eq!(slots.open_counts(), open(0, 4, 2));
     assert_eq!(slots.turned_away(), [2, 0]);
     assert!(!is_closed(&elsewhere));
     drop((held, elsewhere));
-    assert_eq!(slots.open(), open(0, 0, 0));
+    assert_eq!(slots.open_counts(), open(0, 0, 0));
     assert!(slots.counts().is_empty());
 }
 
@@ -61,7 +61,7 @@ fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
     let held = [stranger(&slots), stranger(&slots)];
     held.iter().for_each(|slot| slot.set_busy(true));
     assert!(matches!(slots.admit(address(OFFICE)), Admission::Refused));
-    assert_eq!((slots.open(), slots.turned_away()), (open(0, 2, 0), [0, 1]));
+    assert_eq!((slots.open_counts(), slots.turned_away()), (open(0, 2, 0), [0, 1]));
     held[1].set_busy(false);
     let newcomer = stranger(&slots);
     assert!(is_closed(&held[1]) && !is_closed(&held[0]) && !is_closed(&newcomer));
@@ -74,10 +74,10 @@ fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
         old.set_busy(false);
-        old.uncount_idle_user(Instant::now() + AFTER, Duration::ZERO);
-        assert_eq!(slots.open(), open(0, 1, 1));
+        old.recount_as_stranger(Instant::now() + AFTER, Duration::ZERO);
+        assert_eq!(slots.open_counts(), open(0, 1, 1));
         drop(old);
-        assert_eq!(slots.open(), open(0, 1, 0));
+        assert_eq!(slots.open_counts(), open(0, 1, 0));
         drop(new);
         assert!(slots.counts().is_empty());
     }
@@ -97,7 +97,7 @@ fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
     let newcomers = [stranger(&slots), stranger(&slots)];
     assert!(hers.iter().all(|slot| !is_closed(slot)));
     assert!(is_closed(&newcomers[0]) && !is_closed(&newcomers[1]));
-    assert_eq!(slots.open(), open(10, 1, 1));
+    assert_eq!(slots.open_counts(), open(10, 1, 1));
     drop((hers, newcomers));
     assert!(slots.counts().is_empty());
 }
@@ -113,20 +113,20 @@ fn a_users_129th_connection_counts_for_its_address() {
             slot
         })
         .collect();
-    assert_eq!(slots.open(), open(128, 0, 0));
+    assert_eq!(slots.open_counts(), open(128, 0, 0));
     let one_more = stranger(&slots);
     one_more.count_for_user(ada);
-    assert_eq!(slots.open(), open(128, 1, 0));
+    assert_eq!(slots.open_counts(), open(128, 1, 0));
     hers[0].count_for_user(ada);
-    assert_eq!(slots.open(), open(128, 1, 0), "a further request on one of them changes nothing");
+    assert_eq!(slots.open_counts(), open(128, 1, 0), "a further request on one of them changes nothing");
     let graces = stranger(&slots);
     graces.count_for_user(user());
-    assert_eq!(slots.open(), open(129, 1, 0));
+    assert_eq!(slots.open_counts(), open(129, 1, 0));
     graces.count_for_user(ada);
-    assert_eq!(slots.open(), open(129, 1, 0), "it stays with its holder");
+    assert_eq!(slots.open_counts(), open(129, 1, 0), "it stays with its holder");
     drop(hers);
     one_more.count_for_user(ada);
-    assert_eq!(slots.open(), open(2, 0, 0));
+    assert_eq!(slots.open_counts(), open(2, 0, 0));
     drop((one_more, graces));
     assert!(slots.counts().is_empty());
 }
@@ -137,7 +137,7 @@ fn a_connection_that_two_users_share_counts_for_the_last() {
     let (ada, grace, shared) = (user(), user(), stranger(&slots));
     shared.count_for_user(ada);
     shared.count_for_user(grace);
-    assert_eq!(slots.open(), open(1, 0, 0));
+    assert_eq!(slots.open_counts(), open(1, 0, 0));
     let places = slots.counts();
     assert_eq!([places.count_of_user(ada), places.count_of_user(grace)], [0, 1]);
     drop(places);
@@ -149,13 +149,13 @@ fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
     let slot = stranger(&slots);
     slot.count_for_user(user());
     let ended = Instant::now();
-    slot.uncount_idle_user(ended + AFTER * 10, AFTER);
-    assert_eq!(slots.open(), open(1, 0, 0), "a request is in progress, or a socket is connected");
+    slot.recount_as_stranger(ended + AFTER * 10, AFTER);
+    assert_eq!(slots.open_counts(), open(1, 0, 0), "a request is in progress, or a socket is connected");
     slot.note_request_end(ended, AFTER);
     slot.note_request_end(ended + AFTER - Duration::from_millis(1), AFTER);
-    assert_eq!(slots.open(), open(1, 0, 0), "a request without a session came just before");
+    assert_eq!(slots.open_counts(), open(1, 0, 0), "a request without a session came just before");
     slot.note_request_end(ended + AFTER, AFTER);
-    assert_eq!(slots.open(), open(0, 1, 0));
+    assert_eq!(slots.open_counts(), open(0, 1, 0));
     let newcomer = stranger(&slots);
     assert!(is_closed(&slot) && !is_closed(&newcomer));
 }
@@ -170,12 +170,12 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
         slot
     };
     let (first, second, stranger) = (back(), back(), stranger(&slots));
-    first.uncount_idle_user(Instant::now() + AFTER, AFTER);
+    first.recount_as_stranger(Instant::now() + AFTER, AFTER);
     assert!(is_closed(&stranger) && !is_closed(&first));
     first.set_busy(true);
-    second.uncount_idle_user(Instant::now() + AFTER, AFTER);
+    second.recount_as_stranger(Instant::now() + AFTER, AFTER);
     assert!(is_closed(&second) && !is_closed(&first));
-    assert_eq!(slots.open(), open(0, 1, 2));
+    assert_eq!(slots.open_counts(), open(0, 1, 2));
     drop((first, second, stranger));
     assert!(slots.counts().is_empty());
 }
@@ -185,12 +185,12 @@ fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
     let slots = ConnectionSlots::of(1000, 4, &[]);
     let (ada, half) = (stranger(&slots), [stranger(&slots), stranger(&slots)]);
     ada.count_for_user(user());
-    assert!(!half[0].is_address_crowded());
+    assert!(!half[0].is_crowding_stranger());
     let one_more = stranger(&slots);
-    assert!(half[0].is_address_crowded() && one_more.is_address_crowded());
-    assert!(!ada.is_address_crowded(), "a user's connection is not a stranger's");
+    assert!(half[0].is_crowding_stranger() && one_more.is_crowding_stranger());
+    assert!(!ada.is_crowding_stranger(), "a user's connection is not a stranger's");
     drop(one_more);
-    assert!(!half[0].is_address_crowded());
+    assert!(!half[0].is_crowding_stranger());
 }
 
 #[test]
@@ -198,9 +198,9 @@ fn connections_of_a_proxy_count_for_neither_address_nor_user() {
     let slots = ConnectionSlots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
     assert!(held.iter().all(|slot| slot.count_for_user(user())));
-    held.iter().for_each(|slot| slot.uncount_idle_user(Instant::now() + AFTER, AFTER));
-    assert_eq!(slots.open(), open(0, 0, 50));
-    assert!(!held.iter().any(|slot| slot.is_address_crowded() || is_closed(slot)));
+    held.iter().for_each(|slot| slot.recount_as_stranger(Instant::now() + AFTER, AFTER));
+    assert_eq!(slots.open_counts(), open(0, 0, 50));
+    assert!(!held.iter().any(|slot| slot.is_crowding_stranger() || is_closed(slot)));
 }
 
 /// Moves, closings and ends meet in every order on several threads; afterwards nothing is counted.
@@ -223,16 +223,16 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                         (2, Some(slot)) => _ = slot.count_for_user(users[chance / 7 % 3]),
                         (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
                         (4, Some(slot)) => slot.note_request_end(Instant::now(), Duration::ZERO),
-                        (5, Some(slot)) => drop(slot.is_address_crowded()),
+                        (5, Some(slot)) => drop(slot.is_crowding_stranger()),
                         (6, Some(_)) => drop(held.swap_remove(chance / 7 % held.len())),
                         _ => {}
                     }
-                    assert!(slots.open().strangers <= 8);
+                    assert!(slots.open_counts().strangers <= 8);
                 }
             });
         }
     });
-    assert!(slots.counts().is_empty(), "{:?}", slots.open());
+    assert!(slots.counts().is_empty(), "{:?}", slots.open_counts());
 }
 
 #[test]

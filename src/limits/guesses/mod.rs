@@ -88,7 +88,7 @@ impl Guesses {
     /// device of the account has failures of its own, so that neither strangers nor neighbours keep its owner out. 429 after
     /// too many failures of the network.
     pub fn begin(&self, address: IpAddr, email: &str, device: Option<&str>) -> Result<Attempt<'_>> {
-        let (network, account, now) = (network(address), email.trim().to_ascii_lowercase(), self.clock.elapsed());
+        let (network, account, now) = (network(address), email.trim().to_ascii_lowercase(), self.clock.since_start());
         let key = self.accounts.key(&account);
         let device = device.map(|device| self.devices.key(device));
         let device = device.filter(|device| self.devices.add_below(FAILURES_OF_DEVICE, *device, network, now));
@@ -103,7 +103,7 @@ impl Guesses {
 
     /// Drops what slows nobody any more.
     pub fn tidy(&self) {
-        let now = self.clock.elapsed();
+        let now = self.clock.since_start();
         self.networks.tidy(now);
         self.queues.tidy(now);
         self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now.saturating_sub(*at) < NEWS_EVERY);
@@ -119,7 +119,7 @@ impl Attempt<'_> {
 
     /// Lets an attempt be checked at once, because its network has proved the password before.
     pub fn skip_queue(&mut self) {
-        self.guesses.accounts.add(self.key, self.network, self.guesses.clock.elapsed());
+        self.guesses.accounts.add(self.key, self.network, self.guesses.clock.since_start());
         self.counted = true;
     }
 
@@ -128,10 +128,10 @@ impl Attempt<'_> {
     pub async fn wait_for_turn(&mut self) -> Result<()> {
         let Guesses { accounts, queues, clock, .. } = self.guesses;
         let mut entry = queues.enter(self.key, self.network).ok_or_else(|| self.refusal())?;
-        let until = clock.elapsed() + WAIT_WITHIN;
+        let until = clock.since_start() + WAIT_WITHIN;
         let mut advances = clock.watch_advances();
         loop {
-            let now = clock.elapsed();
+            let now = clock.since_start();
             let next = queues.pick(self.key, now, |network| {
                 accounts.add(self.key, network, now);
                 pace(accounts.count(self.key, now))
@@ -150,14 +150,14 @@ impl Attempt<'_> {
     }
 
     fn refusal(&self) -> Error {
-        let failures = self.guesses.accounts.count(self.key, self.guesses.clock.elapsed());
+        let failures = self.guesses.accounts.count(self.key, self.guesses.clock.since_start());
         Error::Guessed(pace(failures).as_secs().max(RETRY_SECONDS))
     }
 
     /// From about how many networks the guesses come; `None` if a mail of them was queued within an hour.
     pub fn network_count_to_report(&self) -> Option<u32> {
         let (mut told, now) =
-            (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.elapsed());
+            (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.since_start());
         if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < NEWS_EVERY) {
             return None;
         }

@@ -14,7 +14,7 @@ use super::{
     subscribing,
 };
 use crate::{
-    db::log,
+    db::log_reader,
     domain::{
         accounts::sessions,
         streams::{self, recovery},
@@ -81,7 +81,7 @@ pub fn connect(
 
 /// The names of the user's own streams.
 fn own_streams(push: &Push, user: UserId) -> Result<Vec<String>, Failure> {
-    let streams = push.db.read(|conn| streams::own(conn, user)).map_err(subscribing::log_read_failure)?;
+    let streams = push.db.read(|conn| streams::streams_of_user(conn, user)).map_err(subscribing::log_read_failure)?;
     Ok(streams.iter().map(Stream::to_string).collect())
 }
 
@@ -108,13 +108,13 @@ fn accept(
         let caller = sessions::find(conn, connection.session, conn.now())?.filter(|caller| caller.user == connection.user);
         let (mut results, mut budget) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
-            let stream = caller.map_or(Ok(None), |caller| streams::open_to(conn, caller, &request.channel))?;
+            let stream = caller.map_or(Ok(None), |caller| streams::find_permitted(conn, caller, &request.channel))?;
             if let Some(stream) = stream {
                 let result = subscribing::recover(conn, connection.user, stream, request, (&push.recent, &mut budget))?;
                 results.insert(request.channel.clone(), result);
             }
         }
-        Ok((caller.is_some(), results, log::last_seq(conn)?))
+        Ok((caller.is_some(), results, log_reader::last_seq(conn)?))
     });
     let (is_known, mut results, seq) = checked.map_err(subscribing::log_read_failure)?;
     if !is_known {
@@ -128,7 +128,7 @@ fn accept(
     push.activity.note(connection.user, connection.session);
     let live = connection.go_live(&begun, seq, |live| {
         results.retain(|channel, _| live.contains(&channel.as_str()));
-        let expiry = Expiry::at(connection.expires_at(), push.clock.now());
+        let expiry = Expiry::from_end_time(connection.expires_at(), push.clock.now());
         let result = ConnectResult {
             client: connection.client.to_string(),
             version: VERSION.to_owned(),
@@ -168,6 +168,6 @@ pub fn refresh(push: &Push, connection: &Connection, token: &str) -> Result<Refr
         return Err(Disconnect::RECONNECT.into());
     }
     connection.extend(identity.expires_at);
-    let Expiry { expires, ttl } = Expiry::at(identity.expires_at, push.clock.now());
+    let Expiry { expires, ttl } = Expiry::from_end_time(identity.expires_at, push.clock.now());
     Ok(RefreshResult { client: connection.client.to_string(), version: VERSION.to_owned(), expires, ttl })
 }

@@ -278,7 +278,7 @@ impl Connection {
         match state.subscriptions.get_mut(channel).map(|of| &mut of.phase) {
             Some(Phase::Live { after }) if seq > *after => self.outbox.push(frame.clone()),
             Some(Phase::Buffering(held)) => {
-                match self.outbox.add_held(frame.len()) {
+                match self.outbox.count_held_bytes(frame.len()) {
                     true => held.push((seq, frame.clone())),
                     false => held.clear(),
                 }

@@ -19,11 +19,11 @@ use super::{
     connecting::{self, Welcome},
     connection::Connection,
     encoding::{self, Encoding},
-    handshake::query,
+    handshake::query_parameter,
     heartbeat::Heartbeat,
     outbox::Outbox,
     protocol::replies::Reply,
-    socket::{WRITE_WITHIN, disconnect_without_reply, listener_end_message},
+    socket::{WRITE_WITHIN, listen_only_end_message, listener_close_reason},
 };
 use crate::{limits::admission, push::context::Push};
 
@@ -34,7 +34,7 @@ pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
     if !push.origins.may_open_socket(req) {
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
-    let Some(Ok(request)) = query(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)) else {
+    let Some(Ok(request)) = query_parameter(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)) else {
         return refuse(StatusCode::BAD_REQUEST, "cf_connect must be a connect request");
     };
     let Some(open) = push.open_socket_guard() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
@@ -59,12 +59,12 @@ pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
                 push.hub.unregister(&connection);
                 why
             }
-            Err(CommandError::Reply(failure)) => Some(disconnect_without_reply(failure)),
+            Err(CommandError::Reply(failure)) => Some(listener_close_reason(failure)),
             Err(CommandError::Close(why)) => Some(why),
         };
         if let Some(why) = why {
             push.metrics.count_close(why.code);
-            _ = timeout(WRITE_WITHIN, events.send(listener_end_message(Encoding::Events, why))).await;
+            _ = timeout(WRITE_WITHIN, events.send(listen_only_end_message(Encoding::Events, why))).await;
         }
     });
     let events = stream::unfold(body, |mut body| async { body.recv().await.map(|event| (Ok::<_, std::io::Error>(event), body)) });

@@ -22,7 +22,7 @@ pub fn websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
     let offered = |name: &str| protocols.split(',').any(|protocol| protocol.trim() == name);
     let (json, protobuf) = (offered("centrifuge-json"), offered("centrifuge-protobuf"));
-    let asked = |name: &str, value: &str| query(req, name).is_some_and(|found| found == value);
+    let asked = |name: &str, value: &str| query_parameter(req, name).is_some_and(|found| found == value);
     let by_query = asked("format", "protobuf") || asked("cf_protocol", "protobuf");
     let encoding = if !json && (protobuf || by_query) { Encoding::Protobuf } else { Encoding::Json };
     let chosen = if json { Some("centrifuge-json") } else { protobuf.then_some("centrifuge-protobuf") };
@@ -34,7 +34,7 @@ pub fn websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
 /// it into the parameter `cf_connect`.
 #[handler]
 pub fn uni_websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
-    let first = match query(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)).transpose() {
+    let first = match query_parameter(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)).transpose() {
         Ok(first) => first,
         Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
     };
@@ -42,7 +42,7 @@ pub fn uni_websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
 }
 
 /// The value of a parameter in the request's address.
-pub fn query(req: &Request, name: &str) -> Option<String> {
+pub fn query_parameter(req: &Request, name: &str) -> Option<String> {
     let pairs = url::form_urlencoded::parse(req.uri().query().unwrap_or_default().as_bytes());
     pairs.into_owned().find_map(|(key, value)| (key == name).then_some(value))
 }

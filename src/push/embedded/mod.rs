@@ -22,4 +22,4 @@ pub mod publisher;
 pub mod socket;
 pub mod subscribing;
 pub mod upgrade;
-mod wire;
+mod websocket_io;

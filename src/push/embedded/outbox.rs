@@ -94,11 +94,11 @@ impl Outbox {
     }
 
     /// Counts bytes that are held back for the client. Returns whether the connection goes on.
-    pub fn add_held(&self, bytes: usize) -> bool {
+    pub fn count_held_bytes(&self, bytes: usize) -> bool {
         self.count(&mut self.queue(), bytes)
     }
 
-    /// Takes back what [`Outbox::add_held`] has counted.
+    /// Takes back what [`Outbox::count_held_bytes`] has counted.
     pub fn release(&self, bytes: usize) {
         let mut queue = self.queue();
         queue.bytes = queue.bytes.saturating_sub(bytes);
@@ -154,7 +154,7 @@ impl Outbox {
     }
 
     /// Bytes that were and will be sent; none left to be sent if `None`.
-    pub fn end_position(&self) -> Option<u64> {
+    pub fn final_byte_count(&self) -> Option<u64> {
         let queue = self.queue();
         let left: usize = queue.frames.iter().map(Bytes::len).sum();
         (left > 0 || queue.is_blocked).then_some(queue.sent + left as u64)
@@ -252,7 +252,7 @@ mod tests {
     async fn sends(outbox: Arc<Outbox>, mut client: impl AsyncRead + Unpin + Send + 'static) {
         assert!(outbox.push(Bytes::from_static(b"a")) && !outbox.push(Bytes::from_static(b"b")));
         outbox.flush();
-        assert_eq!(outbox.end_position(), None);
+        assert_eq!(outbox.final_byte_count(), None);
         let mut read = [0; 2];
         client.read_exact(&mut read).await.unwrap();
         assert_eq!(&read, b"ab");
@@ -264,7 +264,7 @@ mod tests {
         outbox.wake.notified().await;
         outbox.push_control(Bytes::from_static(b"end"));
         outbox.flush();
-        let end = outbox.end_position().unwrap();
+        let end = outbox.final_byte_count().unwrap();
         let reading = tokio::spawn(async move {
             let mut all = vec![0; large.len() + 3];
             client.read_exact(&mut all).await.unwrap();
@@ -273,7 +273,7 @@ mod tests {
         poll_fn(|cx| outbox.poll_sent(cx, end)).await.unwrap();
         let all = reading.await.unwrap();
         assert!(all.ends_with(b"xend") && all.iter().filter(|byte| **byte == b'x').count() == 64 << 20);
-        assert_eq!((outbox.end_position(), outbox.bytes()), (None, 0));
+        assert_eq!((outbox.final_byte_count(), outbox.bytes()), (None, 0));
     }
 
     #[tokio::test]
@@ -313,7 +313,7 @@ mod tests {
         drop(client);
         let gone = loop {
             outbox.push_control(Bytes::from_static(b"x"));
-            let end = outbox.end_position().unwrap();
+            let end = outbox.final_byte_count().unwrap();
             if let Err(err) = poll_fn(|cx| outbox.poll_sent(cx, end)).await {
                 break err;
             }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    db::{Db, log},
+    db::{Db, log_reader},
     domain::{
         accounts::sessions,
         streams::{
@@ -57,7 +57,7 @@ impl Publisher {
         (Publisher { batches, lag: lag.clone() }, Waiting { batches: receiver, lag })
     }
 
-    pub fn send(&self, effects: Vec<Effect>) {
+    pub fn send_effects(&self, effects: Vec<Effect>) {
         let count = effects.len() as i64;
         self.lag.inc_by(count);
         if self.batches.send(effects).is_err() {
@@ -70,7 +70,7 @@ impl Waiting {
     /// Starts the thread. It runs until the [`Publisher`] is dropped and all that it sent is published.
     pub fn start_thread(self, folder: &Path, hub: Arc<Hub>, clock: Clock) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::open_reader(folder)?;
-        let epoch = log::epoch(&conn)?;
+        let epoch = log_reader::epoch(&conn)?;
         let thread = Thread { conn, epoch, hub, clock };
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -161,7 +161,7 @@ impl Thread {
         if !connection.hears_own || !connection.is_connected() {
             return Ok(());
         }
-        for stream in streams::own(&self.conn, connection.user)? {
+        for stream in streams::streams_of_user(&self.conn, connection.user)? {
             let name = stream.to_string();
             let Ok(begun) = self.hub.subscribe(connection, &name, Terms::OWN) else { continue }; // it is not new
             // Rights and position are read after the hub buffers what follows; a right that is lost since causes a check.
@@ -169,7 +169,7 @@ impl Thread {
                 self.hub.unsubscribe(connection, &name);
                 continue;
             }
-            let offset = log::last_seq(&self.conn)?;
+            let offset = log_reader::last_seq(&self.conn)?;
             let subscribed = Subscribed { recoverable: true, epoch: self.epoch.clone(), offset: offset as u64, positioned: true };
             let live = connection.go_live(&[begun], offset, |live| {
                 let push = Reply::push(&name, PushBody::Subscribe(subscribed));

@@ -36,7 +36,7 @@ use super::{
         replies::{Answer, PushBody, Reply},
         requests::{Command, ConnectRequest, Request},
     },
-    wire::Wire,
+    websocket_io::Wire,
 };
 use crate::{limits::admission::Slot, push::context::Push, push::embedded::upgrade::Upgraded};
 
@@ -261,7 +261,7 @@ impl Socket {
                 self.connected = Some((connection, heartbeat));
                 Ok(())
             }
-            Err(CommandError::Reply(failure)) if is_listener => Err(disconnect_without_reply(failure).into()),
+            Err(CommandError::Reply(failure)) if is_listener => Err(listener_close_reason(failure).into()),
             Err(CommandError::Reply(failure)) => {
                 self.push.metrics.command_error(failure.code);
                 self.outbox.push(self.encoding.frame(Reply::new(id, Answer::Error(failure.into()))));
@@ -276,7 +276,7 @@ impl Socket {
 
     /// Sends queued frames until none is left. Fails if the connection has to end.
     async fn send_queued(&mut self) -> Result<(), End> {
-        while let Some(end) = self.outbox.end_position() {
+        while let Some(end) = self.outbox.final_byte_count() {
             tokio::select! {
                 sent = timeout(WRITE_WITHIN, poll_fn(|cx| self.outbox.poll_sent(cx, end))) => match sent {
                     Ok(Ok(())) => {}
@@ -335,7 +335,8 @@ impl Socket {
         self.forget();
         let (frame, last) = match end {
             End::Close(why) => {
-                let last = (self.encoding == Encoding::Listener).then(|| listener_end_message(Encoding::Listener, why.clone()));
+                let last =
+                    (self.encoding == Encoding::Listener).then(|| listen_only_end_message(Encoding::Listener, why.clone()));
                 (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
             End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
@@ -369,11 +370,11 @@ impl Drop for Socket {
 }
 
 /// The close reason for a listener, which gets no replies, instead of an error in a reply.
-pub fn disconnect_without_reply(failure: Failure) -> Disconnect {
+pub fn listener_close_reason(failure: Failure) -> Disconnect {
     if failure == Failure::TOKEN_EXPIRED { Disconnect::EXPIRED } else { Disconnect::INTERNAL }
 }
 
 /// The last message to a listener: why the connection ends.
-pub fn listener_end_message(encoding: Encoding, why: Disconnect) -> Bytes {
+pub fn listen_only_end_message(encoding: Encoding, why: Disconnect) -> Bytes {
     encoding.frame(Reply::push("", PushBody::Disconnect(why.into())))
 }

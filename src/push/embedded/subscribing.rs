@@ -13,12 +13,12 @@ use super::{
     },
 };
 use crate::{
-    db::log,
+    db::log_reader,
     domain::{
         accounts::sessions,
         streams::{
             self,
-            publications::{self, Recent},
+            publication_cache::{self, Recent},
             recovery::{self, Range},
         },
     },
@@ -58,7 +58,7 @@ pub fn subscribe(push: &Push, connection: &Arc<Connection>, id: u32, request: &S
         })?;
     let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false, is_own: false };
     let Start { begun, result, seq } = begin(push, connection, request, terms)?;
-    let Expiry { expires, ttl } = Expiry::at(expires_at, push.clock.now());
+    let Expiry { expires, ttl } = Expiry::from_end_time(expires_at, push.clock.now());
     let live = connection.go_live(&[begun], seq, |live| match live {
         [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
         _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
@@ -108,11 +108,11 @@ fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, 
     // One transaction reads one state. Later events come through the hub, which already buffers them.
     let checked = push.db.read(|conn| {
         let caller = sessions::find(conn, connection.session, conn.now())?;
-        let stream = caller.map_or(Ok(None), |caller| streams::open_to(conn, caller, channel))?;
+        let stream = caller.map_or(Ok(None), |caller| streams::find_permitted(conn, caller, channel))?;
         let mut budget = recovery::BYTES;
         let result =
             stream.map(|stream| recover(conn, connection.user, stream, request, (&push.recent, &mut budget))).transpose()?;
-        Ok((result, log::last_seq(conn)?))
+        Ok((result, log_reader::last_seq(conn)?))
     });
     if let Ok((Some(result), _)) = &checked
         && result.was_recovering
@@ -140,7 +140,7 @@ pub fn recover(
     request: &SubscribeRequest,
     (recent, budget): (&Recent, &mut usize),
 ) -> Result<SubscribeResult> {
-    let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
+    let (epoch, top) = (log_reader::epoch(conn)?, log_reader::last_seq(conn)?);
     let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
     let missed = match i64::try_from(request.offset) {
         Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, (recent, budget))?,
@@ -161,7 +161,7 @@ pub fn recover(
     })
 }
 
-fn publication(publication: publications::Publication) -> Publication {
+fn publication(publication: publication_cache::Publication) -> Publication {
     Publication { data: publication.body, offset: publication.seq as u64 }
 }
 
@@ -180,7 +180,7 @@ pub fn refresh(push: &Push, connection: &Connection, request: &SubRefreshRequest
     if !connection.extend_subscription(channel, expires_at) {
         return Err(Failure::PERMISSION_DENIED.into());
     }
-    Ok(Expiry::at(expires_at, push.clock.now()))
+    Ok(Expiry::from_end_time(expires_at, push.clock.now()))
 }
 
 /// Publications of a channel that the connection is subscribed to. A `limit` of 0 returns none, as Centrifugo does; -1
@@ -196,7 +196,7 @@ pub fn history(push: &Push, connection: &Connection, request: &HistoryRequest) -
 
 /// [`history`] of a stream, without a check of rights.
 pub fn history_unchecked(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Result<Result<HistoryResult, Failure>> {
-    let (epoch, offset) = (log::epoch(conn)?, log::last_seq(conn)? as u64);
+    let (epoch, offset) = (log_reader::epoch(conn)?, log_reader::last_seq(conn)? as u64);
     let since = request.since.as_ref();
     if since.is_some_and(|since| !since.epoch.is_empty() && since.epoch != epoch) {
         return Ok(Err(Failure::UNRECOVERABLE));

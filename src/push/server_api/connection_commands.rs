@@ -150,7 +150,7 @@ pub fn refresh(push: &Push, request: &Refresh) -> Answer {
             0 => {}
             expires_at => {
                 connection.extend(expires_at);
-                connection.send(Reply::push("", PushBody::Refresh(Expiry::at(expires_at, push.clock.now()))));
+                connection.send(Reply::push("", PushBody::Refresh(Expiry::from_end_time(expires_at, push.clock.now()))));
             }
         }
     }

@@ -6,7 +6,7 @@
 
 mod answers;
 mod connection_commands;
-pub mod kept_state;
+pub mod memory;
 mod publishing;
 mod queries;
 mod repeats;

@@ -11,7 +11,7 @@ use super::{
     repeats::Claim,
 };
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     domain,
     error::{Error, Result},
     push::{context::Push, embedded::codes::Failure},
@@ -47,7 +47,7 @@ pub async fn publish(push: &Arc<Push>, request: Request) -> Answer {
     if channel.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }
-    let epoch = push.db.read(|conn| Ok(log::epoch(conn)?))?;
+    let epoch = push.db.read(|conn| Ok(log_reader::epoch(conn)?))?;
     let offset = post(push, vec![channel], request.idempotency_key, body).await?.remove(0)?;
     result(&Published { offset, epoch: &epoch })
 }
@@ -61,7 +61,7 @@ pub async fn broadcast(push: &Arc<Push>, request: Request) -> Answer {
     if channels.len() > MOST || channels.len() * body.get().len() > BROADCAST_BYTES {
         return Err(Failure::LIMIT_EXCEEDED.into());
     }
-    let epoch = push.db.read(|conn| Ok(log::epoch(conn)?))?;
+    let epoch = push.db.read(|conn| Ok(log_reader::epoch(conn)?))?;
     let posted = post(push, channels, request.idempotency_key, body).await?;
     let responses = posted.into_iter().map(|seq| seq.and_then(|offset| result(&Published { offset, epoch: &epoch })));
     result(&BTreeMap::from([("responses", responses.map(Reply::from).collect::<Vec<_>>())]))

@@ -47,7 +47,7 @@ impl DeliveryState {
     }
 
     /// The number of webhooks with a due delivery and no free slot, as of the last pass.
-    pub fn count_waiting(&self) -> usize {
+    pub fn count_waiting_webhooks(&self) -> usize {
         self.due.load(Relaxed)
     }
 

@@ -103,7 +103,7 @@ fn left(app: &App) -> i64 {
 async fn finish(app: &App) -> usize {
     let mut slices = 0;
     loop {
-        let done = app.db.write(tidings::jobs::deferred_work::work).await.unwrap();
+        let done = app.db.write(tidings::jobs::deferred_work::work_slice).await.unwrap();
         let followed = if follow(app).await { 1 } else { 0 };
         if done + followed == 0 {
             return slices;
@@ -155,7 +155,7 @@ async fn is_refused(app: &App) -> bool {
 async fn join(app: &App, scene: &Scene) -> Result<()> {
     let (organisation, user) = (scene.organisation, scene.grace.user);
     let join = move |tx: &mut tidings::db::Tx| {
-        let (user, role) = (accounts::get(tx, user)?, roles::find(tx, organisation, "member")?.unwrap());
+        let (user, role) = (accounts::get(tx, user)?, roles::find_named(tx, organisation, "member")?.unwrap());
         members::join(tx, organisation, &user, &role)
     };
     app.db.write(join).await
@@ -176,7 +176,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
         assert!(record::find(conn, grace, LAST_CHANNEL)?.is_none());
         assert!(streams::find_audible(conn, grace.user, &LAST_CHANNEL.to_string())?.is_none());
         assert!(
-            tidings::domain::channels::reading::counts_of_members(conn, LAST_CHANNEL)?
+            tidings::domain::channels::unread_counts::counts_of_members(conn, LAST_CHANNEL)?
                 .iter()
                 .all(|(user, _)| *user != grace.user)
         );
@@ -307,10 +307,10 @@ async fn the_holders_of_a_deleted_role_have_a_members_rights_at_once() {
     let last = UserId(Uuid::from_u128((0xf5 << 120) + MANY));
     app.db
         .read(|conn| {
-            let member = roles::find(conn, organisation, "member")?.unwrap().rights;
+            let member = roles::find_named(conn, organisation, "member")?.unwrap().rights;
             assert_eq!(access::membership(conn, organisation, last)?.unwrap().rights, member);
             assert_eq!(memberships::find_with_callers(conn, ada, organisation, last)?.1.role.name, "member");
-            assert!(roles::find(conn, organisation, "poster")?.is_none());
+            assert!(roles::find_named(conn, organisation, "poster")?.is_none());
             assert_eq!(roles::list(conn, ada, organisation)?.len(), 5);
             Ok(())
         })

@@ -26,7 +26,7 @@ async fn an_answer_has_the_place_of_the_first_state_that_it_shows() {
     let first = emit(db).await;
 
     let keyed = async {
-        db.read_internally(|_| Ok(())).unwrap();
+        db.read_without_position(|_| Ok(())).unwrap();
         let shown = db.read(|_| Ok("shown")).unwrap();
         emit(db).await;
         db.read(|_| Ok(())).unwrap();
@@ -35,9 +35,9 @@ async fn an_answer_has_the_place_of_the_first_state_that_it_shows() {
     assert_eq!(with_position(keyed).await, ("shown", Some(first)));
 
     let slow = async {
-        db.read_internally(|_| Ok(())).unwrap();
+        db.read_without_position(|_| Ok(())).unwrap();
         let seq = emit(db).await;
-        db.read_list(None, |_| Ok(())).await.unwrap();
+        db.read_bounded(None, |_| Ok(())).await.unwrap();
         emit(db).await;
         db.read_slow(Class::Public, |_| Ok(())).await.unwrap();
         seq
@@ -45,7 +45,7 @@ async fn an_answer_has_the_place_of_the_first_state_that_it_shows() {
     let (seq, shown) = with_position(slow).await;
     assert_eq!(shown, Some(seq));
 
-    assert_eq!(with_position(async { db.read_internally(|_| Ok(())).unwrap() }).await, ((), None), "it shows nothing");
+    assert_eq!(with_position(async { db.read_without_position(|_| Ok(())).unwrap() }).await, ((), None), "it shows nothing");
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn what_commits_during_a_transaction_lies_after_its_place() {
     let before = emit(&db).await;
     let (started, begun) = tokio::sync::oneshot::channel();
     let (go, wait) = std::sync::mpsc::channel::<()>();
-    let reading = db.read_list(None, move |conn| {
+    let reading = db.read_bounded(None, move |conn| {
         started.send(()).unwrap();
         wait.recv().unwrap();
         Ok(conn.query_row("select max(seq) from events", [], |row| row.get::<_, i64>(0))?)

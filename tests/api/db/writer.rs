@@ -295,6 +295,6 @@ async fn a_slice_of_pruning_is_bounded_in_bytes() {
     let later = Time::now() + std::time::Duration::from_secs(1);
     for expected in [1, 1, 1, 0] {
         assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 200)).await.unwrap(), expected);
-        assert_eq!(fixture.db.write(|tx| queue::prune_events(tx, 200)).await.unwrap(), expected);
+        assert_eq!(fixture.db.write(|tx| queue::prune_unreferenced_events(tx, 200)).await.unwrap(), expected);
     }
 }

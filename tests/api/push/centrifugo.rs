@@ -352,7 +352,7 @@ async fn at_most_a_million_events_wait() {
     scene.stand_in.fail_always(Some(Fault::Status(500)));
     scene.say(&numbered(2)).await;
     let prune = |server: &Server| server.write(|tx| events::prune(tx, tx.now(), 1000)).unwrap();
-    let last = db::read_once(scene.server.folder(), |conn| Ok(db::log::last_seq(conn)?)).unwrap();
+    let last = db::read_once(scene.server.folder(), |conn| Ok(db::log_reader::last_seq(conn)?)).unwrap();
     let much_later = |seq: i64| {
         let (channel, body) = (&scene.channel, r#"{"content":"much later"}"#);
         scene.server.sql(&format!(

@@ -271,7 +271,7 @@ impl World {
     fn prune(&self) {
         self.server.sql("update deliveries set created_at = 1 where id in (select id from deliveries order by id limit 30)");
         while self.write(|tx| queue::prune(tx, Time::now() - DAY, SLICE)) > 0 {}
-        while self.write(|tx| queue::prune_events(tx, SLICE)) > 0 {}
+        while self.write(|tx| queue::prune_unreferenced_events(tx, SLICE)) > 0 {}
     }
 
     /// Purges deleted channels while attempts are still under way.

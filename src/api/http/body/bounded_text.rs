@@ -9,7 +9,7 @@ use poem_openapi::{
 use serde_json::Value;
 
 use crate::{
-    api::http::framework_traits::{described, inline},
+    api::http::framework_traits::{described, inline_schema},
     domain::text::{Rule, Ruled},
 };
 
@@ -50,12 +50,12 @@ pub fn schema(rule: &Rule) -> MetaSchema {
     } else if rule.is_email {
         let none = MetaSchema { max_length: Some(0), ..MetaSchema::ANY };
         let email = MetaSchema { format: Some("email"), ..MetaSchema::ANY };
-        schema.any_of = [none, email].map(inline).into();
+        schema.any_of = [none, email].map(inline_schema).into();
     }
     schema
 }
 
-described!(Text<R>, "string", inline(schema(&R::RULE)); R: Ruled);
+described!(Text<R>, "string", inline_schema(schema(&R::RULE)); R: Ruled);
 
 impl<R: Ruled> ParseFromJSON for Text<R> {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {

@@ -65,7 +65,7 @@ impl Bound {
     }
 
     /// Notes that the request has a live session.
-    pub fn found_session(req: &Request) {
+    pub fn note_live_session(req: &Request) {
         if let Some(Bound(sender)) = req.data() {
             sender.has_session.store(true, Relaxed);
         }
@@ -116,9 +116,9 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = read_json(req, body.take()?, LEAST).await?;
+        let bytes = read_json_bytes(req, body.take()?, LEAST).await?;
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        Ok(Body(parse_fields(parse(text)?, text)?, bytes.len()))
+        Ok(Body(parse_json_fields(parse(text)?, text)?, bytes.len()))
     }
 }
 
@@ -128,7 +128,7 @@ pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes
 }
 
 /// Works like [`read`]. 400 if the body is not declared to be JSON.
-pub async fn read_json(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
+pub async fn read_json_bytes(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
     let bytes = read(req, body, least).await?;
     if bytes.is_empty() || req.content_type().is_some_and(Json::<Value>::check_content_type) {
         Ok(bytes)
@@ -138,7 +138,7 @@ pub async fn read_json(req: &Request, body: poem::Body, least: usize) -> Result<
 }
 
 /// Reads the fields of a body that was parsed from this text.
-pub fn parse_fields<T: ParseFromJSON>(body: Value, text: &[u8]) -> Result<T, Faulty> {
+pub fn parse_json_fields<T: ParseFromJSON>(body: Value, text: &[u8]) -> Result<T, Faulty> {
     T::parse_from_json(Some(body)).map_err(|err| {
         // The first attempt consumed the tree. Only failures parse it a second time.
         let fault = parse(text).ok().and_then(|body| fault::<T>(&body));

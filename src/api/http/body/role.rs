@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::bounded_text;
 use crate::{
-    api::http::framework_traits::{described, inline},
+    api::http::framework_traits::{described, inline_schema},
     domain::{organisations::roles::Named, text::Ruled},
 };
 
@@ -19,7 +19,10 @@ pub struct RoleName(pub String);
 described!(RoleName, "role", {
     let integer =
         MetaSchema { minimum: Some(1.0), maximum: Some(i32::MAX.into()), ..MetaSchema::new_with_format("integer", "int32") };
-    inline(MetaSchema { one_of: [bounded_text::schema(&Named::RULE), integer].map(inline).into(), ..MetaSchema::ANY })
+    inline_schema(MetaSchema {
+        one_of: [bounded_text::schema(&Named::RULE), integer].map(inline_schema).into(),
+        ..MetaSchema::ANY
+    })
 });
 
 impl ParseFromJSON for RoleName {

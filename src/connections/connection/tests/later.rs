@@ -63,9 +63,9 @@ async fn a_connection_may_be_upgraded_after_other_requests() {
     stream.write_all(GET).await.unwrap();
     stream.read_exact(&mut answer[..GET.len()]).await.unwrap();
     assert_eq!(&answer[..GET.len()], GET);
-    assert_eq!(served.slots.all(), 1);
+    assert_eq!(served.slots.total_open(), 1);
     drop(stream);
-    while served.slots.all() > 0 {
+    while served.slots.total_open() > 0 {
         tokio::task::yield_now().await;
     }
 }

@@ -17,11 +17,11 @@ fn admit(served: &Served) -> Admission {
 /// Waits for what the connection's task notes after its answer.
 async fn counts(served: &Served, users: usize, strangers: usize) {
     let counted = |served: &Served| {
-        let open = served.slots.open();
+        let open = served.slots.open_counts();
         (open.users, open.strangers)
     };
     while counted(served) != (users, strangers) {
-        assert!(served.slot.strong_count() > 0, "the connection has ended with {:?}", served.slots.open());
+        assert!(served.slot.strong_count() > 0, "the connection has ended with {:?}", served.slots.open_counts());
         tokio::time::sleep(AT_ONCE).await;
     }
 }
@@ -105,7 +105,7 @@ async fn a_users_idle_connection_stays_in_the_crowd_and_is_a_strangers_after_a_w
         admit(&served)
     };
     let since = Instant::now();
-    assert_eq!(served.slots.open().users, 1);
+    assert_eq!(served.slots.open_counts().users, 1);
     stream.read_to_end(&mut Vec::new()).await.unwrap();
     assert!(since.elapsed() >= SHORT * 3, "it was the user's: {:?}", since.elapsed());
     served.stop.closed().await;
@@ -118,7 +118,7 @@ async fn requests_without_a_session_do_not_keep_a_connection_the_users() {
     stream.write_all(b"GET /user HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     answer_of(&mut stream).await;
     let since = Instant::now();
-    while served.slots.open().users == 1 {
+    while served.slots.open_counts().users == 1 {
         stream.write_all(GET).await.unwrap();
         answer_of(&mut stream).await;
     }

@@ -61,7 +61,7 @@ pub fn create(
     if emails.is_empty() {
         return Err(Error::BadRequest(Code::Empty.says("emails must not be empty").at("emails")));
     }
-    let role = roles::find(tx, organisation, role)?
+    let role = roles::find_named(tx, organisation, role)?
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     membership.require_all(role.rights)?;
     require_few(emails)?;
@@ -107,7 +107,7 @@ fn invite(
     let mut done = HashSet::new();
     let mut answers = Vec::new();
     for email in emails {
-        let answer = match text::email_address(email) {
+        let answer = match text::normalised_address(email) {
             None => Err(Code::InvalidEmail.says(format!("{email} is not a valid e-mail address"))),
             Some(address) if !done.insert(address.clone()) => Err(already_invited(&address)),
             Some(address) => insert(tx, by, organisation, &address, role)?,
@@ -133,7 +133,7 @@ fn require_few(emails: &[String]) -> Result<()> {
             Code::TooManyItems
                 .says(format!("emails names {named} addresses, at most {MOST} are allowed"))
                 .at("emails")
-                .past(MOST),
+                .with_limit(MOST),
         )),
     }
 }
@@ -329,10 +329,10 @@ pub fn link_without_mail(tx: &mut Tx, organisation: OrganisationId, email: &str,
 
 /// The role that a command names. 400 if there is none.
 fn operators_role(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Role> {
-    match roles::find(conn, organisation, named)? {
+    match roles::find_named(conn, organisation, named)? {
         Some(role) => Ok(role),
         None => {
-            let known = roles::names(conn, organisation)?;
+            let known = roles::joined_names(conn, organisation)?;
             Err(Error::failed(format!("--role {named}: no such role, the organisation has {known}")))
         }
     }

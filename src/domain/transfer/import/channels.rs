@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 
 use super::{Import, foreign};
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     domain::{
         accounts,
         channels::{Description, Topic, direct_messages, record},
@@ -110,7 +110,7 @@ impl Import {
                  and passed.n <= mark.n and passed.deleted_at is null order by passed.n desc limit 1), ?6, ?7, ?8
              from channels c, mark where c.id = ?1",
         )?
-        .execute((channel, user, read, username, log::last_seq(tx)?, member.is_starred, member.is_muted, member.created_at))?;
+        .execute((channel, user, read, username, log_reader::last_seq(tx)?, member.is_starred, member.is_muted, member.created_at))?;
         tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([channel])?;
         self.thread_marks(tx, channel, user, &member.unread_threads)?;
         Ok(true)
@@ -179,7 +179,7 @@ impl Import {
             keys.seal(&secret::signing_secret()),
             events,
             trigger_words,
-            log::last_seq(tx)?,
+            log_reader::last_seq(tx)?,
             webhook.created_at,
             webhook.updated_at
         ])?;

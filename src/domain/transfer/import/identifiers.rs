@@ -23,7 +23,7 @@ pub(super) struct Identifiers {
 
 impl Identifiers {
     /// The identifiers of the organisation that has this identifier in the file.
-    pub fn of_organisation(exported: OrganisationId) -> Identifiers {
+    pub fn for_exported_organisation(exported: OrganisationId) -> Identifiers {
         Identifiers { prefix: format!("imported {exported} "), new: None }
     }
 

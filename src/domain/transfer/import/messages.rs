@@ -172,7 +172,7 @@ fn settle(tx: &Tx, message: &Message, place: mentions::Place, author: Option<Use
         channel,
         is_live,
         is_live && root.is_none(),
-        is_live && mentions::include_everybody(mentions),
+        is_live && mentions::has_channel_mention(mentions),
         n,
         message.created_at,
     ))?;

@@ -81,7 +81,7 @@ impl Import {
     }
 
     /// Takes a reply to a post that is not there for a post, as of exports that begin in the middle of a thread.
-    pub fn with_orphans(self) -> Import {
+    pub fn with_orphan_replies_as_posts(self) -> Import {
         Import { with_orphans: true, ..self }
     }
 
@@ -112,7 +112,7 @@ impl Import {
     /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.
     pub fn into_existing(&mut self, organisation: OrganisationId) {
         (self.organisation, self.into) = (Some(organisation), Some(organisation));
-        self.taken = Identifiers::of_organisation(organisation);
+        self.taken = Identifiers::for_exported_organisation(organisation);
     }
 
     /// Notes that something is not imported, or not as it was.
@@ -149,7 +149,9 @@ impl Import {
 /// An error of a record, with its kind. What breaks a rule of the schema is the file's fault.
 fn named(records: &str, err: Error) -> Error {
     match err {
-        Error::BadRequest(_) | Error::Invalid(_) | Error::Failed(_) => Error::failed(format!("{records}: {}", err.reason())),
+        Error::BadRequest(_) | Error::Invalid(_) | Error::Failed(_) => {
+            Error::failed(format!("{records}: {}", err.admin_detail()))
+        }
         Error::Internal { ref source, .. } => {
             let code = source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
             let is_broken = code == Some(ErrorCode::ConstraintViolation);

@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 
 use super::{Import, PEOPLE_MAX, foreign, identifiers::Identifiers};
 use crate::{
-    db::{Tx, log},
+    db::{Tx, log_reader},
     domain::{
         accounts::{self, PersonName},
         organisations::{Description, Detail, Name, bots, roles, slugs},
@@ -23,7 +23,7 @@ impl Import {
         if self.people.len() == PEOPLE_MAX && !self.people.contains_key(&person.id) {
             return Err(Error::failed(format!("the file has more than {PEOPLE_MAX} people")));
         }
-        let email = text::email_address(&person.email)
+        let email = text::normalised_address(&person.email)
             .ok_or_else(|| Error::failed(format!("{:?} is not an e-mail address", person.email)))?;
         let is_bot = email.ends_with(accounts::BOT);
         if person.bot.is_some() && !is_bot {
@@ -86,7 +86,7 @@ impl Import {
         if self.organisation.is_some() {
             return Err(Error::failed("the file has several organisations"));
         }
-        self.taken = Identifiers::of_organisation(organisation.id);
+        self.taken = Identifiers::for_exported_organisation(organisation.id);
         let id = OrganisationId(self.taken.here(tx, organisation.id.0)?);
         if self.into.is_some_and(|into| into != id) {
             return Err(Error::failed(format!("the file has the organisation {id}, not the one that --organisation names")));
@@ -126,7 +126,7 @@ impl Import {
         {
             Detail::check(detail, field).map_err(Error::BadRequest)?;
         }
-        let email = text::email_address(&organisation.email).unwrap_or_default();
+        let email = text::normalised_address(&organisation.email).unwrap_or_default();
         let logo_url = text::web_address_if_any(&organisation.logo_url, "logo_url").unwrap_or_default();
         tx.prepare_cached(
             "insert into organisations
@@ -198,7 +198,7 @@ impl Import {
                 "insert into organisation_members (organisation_id, user_id, role_id, status, joined_seq, created_at, updated_at)
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organisation_id, user_id) do nothing",
             )?
-            .execute((id, user, role, &member.status, log::last_seq(tx)?, member.created_at, member.updated_at))?;
+            .execute((id, user, role, &member.status, log_reader::last_seq(tx)?, member.created_at, member.updated_at))?;
         self.bot(tx, id, user)?;
         if inserted > 0 {
             accounts::searchable_names::write(tx, &accounts::get(tx, user)?)?;

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         log::cursors,
         messages::{lists, record::FED},
-        slice_budget::Budget,
+        slice_byte_budget::Budget,
         webhooks::{
             delivery::{
                 cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
@@ -93,7 +93,7 @@ pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
     for row in cursor::rows(tx, after)? {
         if row.concerns {
-            if queued >= DELIVERIES || !budget.takes(row.bytes) {
+            if queued >= DELIVERIES || !budget.try_take(row.bytes) {
                 break;
             }
             match row.kind {

@@ -1,13 +1,13 @@
 //! The delivery of messages to the addresses of webhooks. [`following`] turns rows of the event log into deliveries ([`queue`]);
-//! [`schedule`] picks those whose turn it is, as far as there are free [`slots`]; [`retry`] records the [`outcome`] of each attempt;
+//! [`schedule`] picks those whose turn it is, as far as there are free [`slots`]; [`attempt_results`] records the [`outcome`] of each attempt;
 //! [`replay`] sends again on demand. The [`cursor`] says how far the log was followed, and [`kind`] what is delivered.
 
+pub mod attempt_results;
 pub(in crate::domain) mod cursor;
 pub mod following;
 pub mod kind;
 pub mod outcome;
 pub mod queue;
 pub mod replay;
-pub mod retry;
 pub mod schedule;
 pub mod slots;

@@ -1,7 +1,7 @@
 //! Deliveries: new posts and replies for the addresses of their channel's webhooks. [`super::following`] queues them, and
 //! they are sent later, in the order that [`super::schedule`] keeps.
 //!
-//! Claiming a delivery checks that those who answer for the webhook still have access to its channel. [`super::retry`]
+//! Claiming a delivery checks that those who answer for the webhook still have access to its channel. [`super::attempt_results`]
 //! handles the result of an attempt.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        slice_budget,
+        slice_byte_budget,
         webhooks::{
             delivery::kind::DeliveryKind,
             owners,
@@ -189,12 +189,12 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 }
 
 /// Deletes up to `limit` events that no delivery refers to any more.
-pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
+pub fn prune_unreferenced_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     // The oldest events lose their deliveries first.
     let idle = "select n, octet_length(payload)
         from (select n, payload from webhook_events order by n limit ?1) oldest
         where not exists (select 1 from deliveries d where d.event_n = oldest.n)";
-    let idle: Vec<i64> = slice_budget::rows(tx, idle, [limit])?;
+    let idle: Vec<i64> = slice_byte_budget::rows(tx, idle, [limit])?;
     let sql = "delete from webhook_events where n in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }

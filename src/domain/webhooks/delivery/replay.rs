@@ -36,7 +36,7 @@ pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookI
     let attempt = history::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound(Code::AttemptNotFound))?;
     require_delivering(&webhook)?;
     if again(tx, &webhook, &[attempt.callback])? == 0 {
-        return Err(Error::Invalid(Code::TooOld.says("only deliveries of the last 30 days can be sent again").past(30u64)));
+        return Err(Error::Invalid(Code::TooOld.says("only deliveries of the last 30 days can be sent again").with_limit(30u64)));
     }
     Ok(attempt.callback)
 }
@@ -63,7 +63,7 @@ pub fn list_events_between(
         .collect::<rusqlite::Result<_>>()?;
     if events.len() > MOST {
         return Err(Error::Invalid(
-            Code::RangeTooLarge.says(format!("these are more than {MOST} events: name a shorter time")).past(MOST),
+            Code::RangeTooLarge.says(format!("these are more than {MOST} events: name a shorter time")).with_limit(MOST),
         ));
     }
     Ok(events)

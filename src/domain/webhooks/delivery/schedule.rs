@@ -78,7 +78,7 @@ impl Schedule {
     }
 
     /// Starts a webhook's backoff after a refusal, longer each time.
-    pub fn park(&mut self, webhook: WebhookId, now: Time) {
+    pub fn back_off(&mut self, webhook: WebhookId, now: Time) {
         if let Some(mut entry) = self.remove(webhook) {
             let wait = entry.parked.map_or(FIRST_PARKED, |parked| (2 * parked.wait).min(LONGEST_PARKED));
             entry.parked = Some(Parked { until: now + wait, wait });
@@ -87,7 +87,7 @@ impl Schedule {
     }
 
     /// Ends a webhook's backoff after a delivery was claimed.
-    pub fn unpark(&mut self, webhook: WebhookId) {
+    pub fn end_backoff(&mut self, webhook: WebhookId) {
         if let Some(entry) = self.remove(webhook) {
             self.insert(Entry { parked: None, ..entry });
         }
@@ -109,7 +109,7 @@ impl Schedule {
     pub fn pick(&self, now: Time, slots: &mut DeliverySlots) -> Vec<(WebhookId, DeliverySlot)> {
         let mut picked = Vec::new();
         for (at, webhook) in &self.order {
-            if *at > now || picked.len() == AT_ONCE || !slots.has_any() {
+            if *at > now || picked.len() == AT_ONCE || !slots.has_free() {
                 break;
             }
             let due = &self.webhooks[webhook].due;
@@ -148,7 +148,7 @@ pub const DUE: &str = due!("w.id = ?1");
 const ALL: &str = due!("w.id > ?1 order by w.id limit ?2");
 
 /// Reads what the webhook has to deliver; none if it delivers nothing or has nothing queued.
-pub fn read_due(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
+pub fn read_due_of(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
     Ok(conn.prepare_cached(DUE)?.query_row([webhook], from_row).optional()?.and_then(|(_, due)| due))
 }
 
@@ -223,7 +223,7 @@ mod tests {
         schedule.set(due.webhook, Some(due.clone()));
         let mut now = due.at;
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
-            schedule.park(due.webhook, now);
+            schedule.back_off(due.webhook, now);
             let until = now + seconds * SECOND;
             assert_eq!(schedule.next_due_after(now), Some(until));
             // More deliveries do not end the backoff.
@@ -231,12 +231,12 @@ mod tests {
             assert_eq!((schedule.count_due_webhooks(now), schedule.next_due_after(now)), (0, Some(until)));
             now = until;
         }
-        schedule.park(due.webhook, now);
+        schedule.back_off(due.webhook, now);
         schedule.set(due.webhook, Some(Due { changed_at: now, ..due.clone() }));
         assert_eq!(schedule.count_due_webhooks(now), 1, "at once");
-        schedule.park(due.webhook, now);
-        schedule.unpark(due.webhook);
-        schedule.park(due.webhook, now);
+        schedule.back_off(due.webhook, now);
+        schedule.end_backoff(due.webhook);
+        schedule.back_off(due.webhook, now);
         assert_eq!(schedule.next_due_after(now), Some(now + SECOND), "from the beginning");
     }
 }

@@ -72,7 +72,7 @@ impl DeliverySlots {
     const PROVEN_MOST: usize = 10_000;
 
     /// Whether any slot is free.
-    pub fn has_any(&self) -> bool {
+    pub fn has_free(&self) -> bool {
         self.all.free(DeliverySlots::ALL, true) > 0
     }
 
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(taken, DeliverySlots::ALL / 2);
         let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "proven").len()).sum();
         assert_eq!(taken, DeliverySlots::ALL / 2);
-        assert!(!slots.has_any());
+        assert!(!slots.has_free());
     }
 
     #[test]

@@ -188,7 +188,7 @@ pub struct Expiry {
 
 impl Expiry {
     /// The lifetime of a token that expires at a time, in Unix seconds.
-    pub fn at(end: i64, now: Time) -> Expiry {
+    pub fn from_end_time(end: i64, now: Time) -> Expiry {
         let left = end - now.unix_seconds();
         Expiry { expires: true, ttl: left.clamp(1, u32::MAX.into()) as u32 }
     }

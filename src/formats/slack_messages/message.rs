@@ -95,7 +95,7 @@ fn blocks(blocks: &Value) -> String {
 }
 
 fn block_markup(block: &Value) -> String {
-    raw(&Value::from(vec![block.clone()])).and_then(|block| blocks::markup(&block)).unwrap_or_default()
+    raw(&Value::from(vec![block.clone()])).and_then(|block| blocks::text_of_blocks(&block)).unwrap_or_default()
 }
 
 /// The labels of a block's buttons and picture, with the addresses that they lead to.

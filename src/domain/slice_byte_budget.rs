@@ -17,7 +17,7 @@ impl Budget {
 
     /// Takes a row's size from the budget; false if the row does not fit. The first row always fits, so that each slice
     /// advances.
-    pub fn takes(&mut self, bytes: i64) -> bool {
+    pub fn try_take(&mut self, bytes: i64) -> bool {
         let fits = bytes <= self.0 || self.0 == SLICE_BYTES;
         self.0 -= bytes;
         fits
@@ -29,7 +29,7 @@ pub(super) fn rows<K: FromSql>(conn: &Connection, select: &str, params: impl Par
     let (mut keys, mut budget) = (Vec::new(), Budget::new());
     for row in conn.prepare_cached(select)?.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))? {
         let (key, bytes) = row?;
-        if !budget.takes(bytes) {
+        if !budget.try_take(bytes) {
             break;
         }
         keys.push(key);

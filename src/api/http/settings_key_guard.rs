@@ -16,7 +16,7 @@ pub fn by_api_key(endpoint: impl Endpoint + 'static, key: AccessKey) -> impl End
 }
 
 /// Guards an endpoint with `Authorization: Bearer KEY`, as Prometheus sends it.
-pub fn by_bearer(endpoint: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
+pub fn require_bearer_key(endpoint: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
     guarded(endpoint, key, |req| credentials(req, "bearer"))
 }
 

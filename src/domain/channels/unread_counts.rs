@@ -9,7 +9,7 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::ENTITLED,
-        log::{envelope::envelope, events},
+        log::{events, publication_envelope::envelope},
     },
     error::{Error, Result},
     event::Kind,
@@ -54,7 +54,7 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
 }
 
 /// Pushes a member's unread counts to their own devices.
-pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
+pub fn push_counts(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = UnreadNotice::of_channel(tx, channel)?;
     events::emit_to_member(tx, notice.organisation, user, Kind::Unread, channel, notice.change(counts))
 }

@@ -19,7 +19,7 @@ use crate::{
         webhooks::incoming_posts::Feed,
     },
     error::{Code, Error, Result},
-    formats::{Dialect, Post, slack},
+    formats::{Dialect, Post, slack_messages},
     id::MessageId,
     state::{App, delivery::webhook_sender},
 };
@@ -63,7 +63,7 @@ fn of(content_type: Option<&str>, body: &[u8], form: Form) -> Result<Option<Answ
             .ok_or_else(|| failed("actions are a list of objects with a label, and a style and a value if wanted"))?,
     };
     let shown = Shown::from_response_type(body["response_type"].as_str(), body["replace_original"] == true);
-    Ok(given(slack::message::post(&body, dialect), shown, actions))
+    Ok(given(slack_messages::message::post(&body, dialect), shown, actions))
 }
 
 fn actions(list: &Value) -> Option<Vec<New>> {

@@ -12,14 +12,14 @@ use crate::{
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
-            envelope::{Done, NoContent, PlainCreated, Success, done, made, ok},
-            listing::{self, Address, Listed, Offset, PageNumber, Size, fill, listed},
+            envelope::{Done, NoContent, PlainCreated, Success, created_without_data, done, ok},
+            listing::{self, Address, Listed, Offset, PageNumber, Size, answer_list, fill},
             rows::Rows,
         },
         tags::Tag,
     },
     db::{Class, View},
-    domain::{public::blogs, text::WebAddress},
+    domain::{public::blog_posts, text::WebAddress},
     error::{Error, Result},
     id::{BlogId, CategoryId, UserId},
     limits::Form,
@@ -41,15 +41,15 @@ impl Api {
     #[oai(path = "/blogs", method = "post", operation_id = "createBlog", tag = "Tag::Blogs")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<PlainCreated> {
         let NewBlog { content, category_id, title, image_url } = body.0;
-        let new = blogs::New {
+        let new = blog_posts::New {
             title: title.unwrap_or_default().0,
             content: content.0,
             category: category_id,
             image_url: image_url.unwrap_or_default().0,
         };
         let checked = new.check(caller.0)?;
-        app.db.write_sized(body.1, move |tx| blogs::create(tx, checked)).await?;
-        Ok(made("Blog created successfully."))
+        app.db.write_sized(body.1, move |tx| blog_posts::create(tx, checked)).await?;
+        Ok(created_without_data("Blog created successfully."))
     }
 
     /// List blog posts
@@ -63,7 +63,7 @@ impl Api {
         address: Address,
         /// Lists only posts that contain this text in title or content, without regard to case. No character is a
         /// wildcard.
-        search: Query<Option<Text<blogs::Search>>>,
+        search: Query<Option<Text<blog_posts::Search>>>,
         /// Lists only posts of this category.
         category: Query<Option<CategoryId>>,
         /// The page, from 1; default 1.
@@ -75,21 +75,23 @@ impl Api {
     ) -> Result<Listed<Rows<Blog>>> {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let (search, category) = (search.0.unwrap_or_default(), *category);
-        blogs::Search::check(&search, "search").map_err(Error::BadRequest)?;
+        blog_posts::Search::check(&search, "search").map_err(Error::BadRequest)?;
         let found = if search.is_empty() {
-            app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
+            app.db
+                .read_bounded(None, move |conn| fill(page, |part| blog_posts::list(conn, "", category, part), Blog::from))
+                .await?
         } else {
             // A slow read: it looks through the text of all posts, and anybody may ask.
-            let read = move |conn: &View| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
+            let read = move |conn: &View| fill(page, |part| blog_posts::list(conn, &search, category, part), Blog::from);
             app.db.read_slow(Class::Public, read).await?
         };
-        Ok(listed("Blogs retrieved successfully.", found, &address))
+        Ok(answer_list("Blogs retrieved successfully.", found, &address))
     }
 
     /// Read a blog post
     #[oai(path = "/blogs/:blog_id", method = "get", operation_id = "getBlog", tag = "Tag::Blogs")]
     async fn get(&self, _visitor: Visitor, app: Data<&App>, blog_id: Path<BlogId>) -> Result<Success<Blog>> {
-        let found = app.db.read(|conn| blogs::get(conn, *blog_id))?;
+        let found = app.db.read(|conn| blog_posts::get(conn, *blog_id))?;
         Ok(ok("Blog post retrieved successfully.", Blog::from(found)))
     }
 
@@ -99,7 +101,7 @@ impl Api {
     #[oai(path = "/blogs/:blog_id", method = "delete", operation_id = "deleteBlog", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, blog_id: Path<BlogId>) -> Result<NoContent> {
         let (caller, id) = (caller.0, *blog_id);
-        app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
+        app.db.write_in_steps(move |tx| Ok(blog_posts::delete_slice(tx, caller, id)?.then_some(()))).await?;
         Ok(NoContent::NoContent)
     }
 
@@ -110,7 +112,7 @@ impl Api {
     async fn add_feedback(&self, visitor: Visitor, app: Data<&App>, body: Body<Feedback>) -> Result<Done> {
         app.limits.form(Form::Feedback, visitor.address)?;
         let Feedback { blog_id, feedback } = body.0;
-        app.db.write(move |tx| blogs::add_feedback(tx, blog_id, feedback)).await?;
+        app.db.write(move |tx| blog_posts::add_feedback(tx, blog_id, feedback)).await?;
         Ok(done("Blog feedback submitted successfully."))
     }
 }
@@ -118,10 +120,10 @@ impl Api {
 #[derive(Object)]
 struct NewBlog {
     /// Usually Markdown. The server doesn't sanitise it: clients that show it must.
-    content: Text<blogs::Content>,
+    content: Text<blog_posts::Content>,
     category_id: CategoryId,
     /// If omitted, the content's first Markdown heading or first line.
-    title: Option<Text<blogs::Title>>,
+    title: Option<Text<blog_posts::Title>>,
     /// An http or https address.
     image_url: Option<Text<WebAddress>>,
 }
@@ -146,8 +148,8 @@ struct Blog {
     updated_at: Time,
 }
 
-impl From<blogs::Blog> for Blog {
-    fn from(blog: blogs::Blog) -> Self {
+impl From<blog_posts::Blog> for Blog {
+    fn from(blog: blog_posts::Blog) -> Self {
         Blog {
             id: blog.id,
             title: blog.title,

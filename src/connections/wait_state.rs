@@ -59,7 +59,7 @@ impl Exchange {
     }
 
     /// Notes that bytes have arrived.
-    pub fn note_received(&self) {
+    pub fn note_bytes_received(&self) {
         let mut state = self.state();
         if let Phase::Idle(_) = state.phase {
             state.phase = Phase::Head(Instant::now());

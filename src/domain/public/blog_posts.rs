@@ -123,7 +123,7 @@ const SLICE: usize = 1000;
 
 /// Deletes a blog post after its feedback, a slice in each call, and returns whether it is gone: call until it is. Needs the
 /// role of a server administrator. 404 for an unknown id; 403 without the role.
-pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<bool> {
+pub fn delete_slice(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<bool> {
     require(tx, id)?;
     caller.require_platform_role(PlatformRole::Admin)?;
     let gone = tx

@@ -63,7 +63,7 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.outbox.end_position() {
+        match self.outbox.final_byte_count() {
             Some(end) => self.outbox.poll_sent(cx, end),
             None => Poll::Ready(Ok(())),
         }

@@ -26,7 +26,7 @@ pub fn find_organisation(folder: &Path, organisation: Option<&str>) -> Result<Op
 }
 
 /// Runs an import with a function that runs its write transactions.
-pub fn run(folder: &Path, dry_run: DryRun, import: impl FnOnce(Writer) -> Result<Report>) -> Result<Report> {
+pub fn run_with_writer(folder: &Path, dry_run: DryRun, import: impl FnOnce(Writer) -> Result<Report>) -> Result<Report> {
     if dry_run.dry_run {
         return folder::rehearse(folder, |tx| import(&mut |work| work(tx)));
     }
@@ -35,7 +35,7 @@ pub fn run(folder: &Path, dry_run: DryRun, import: impl FnOnce(Writer) -> Result
 
 /// Prints what was imported, and what was not.
 pub fn print(output: Output, report: &Report) -> Result<()> {
-    output.tables(report, |output| {
+    output.tables_or_json(report, |output| {
         output.rows(&report.imported)?;
         output.rows(&report.left_out)
     })

@@ -28,7 +28,7 @@ pub(in crate::domain) fn record_anew(tx: &Tx, place: Place, author: Option<UserI
     let Place { channel, n, root } = place;
     let (were_all, were) = mentions::forget(tx, place)?;
     mentions::record(tx, place, now)?;
-    let are_all = mentions::include_everybody(now);
+    let are_all = mentions::has_channel_mention(now);
     let mut recount = Recount { everybody: were_all != are_all, ..Recount::default() };
     if recount.everybody {
         count_everybody(tx, place, author, i64::from(are_all) - i64::from(were_all))?;

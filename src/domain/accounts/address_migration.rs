@@ -20,10 +20,10 @@ const STATEMENTS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Brings the addresses of accounts and invitations to the form of [`text::email_address`]. Two kinds of accounts stay as they
+/// Brings the addresses of accounts and invitations to the form of [`text::normalised_address`]. Two kinds of accounts stay as they
 /// are. One whose address would be refused today logs in by the address as it was stored. One whose ASCII form another account
 /// has can't be reached by either spelling: both are the other account's.
-pub fn unify(tx: &mut Tx) -> Result<()> {
+pub fn canonicalise_stored(tx: &mut Tx) -> Result<()> {
     if tx.prepare_cached("insert or ignore into meta (key, value) values (?1, '')")?.execute([DONE])? == 0 {
         return Ok(());
     }
@@ -32,7 +32,7 @@ pub fn unify(tx: &mut Tx) -> Result<()> {
         let stored: Vec<String> = select.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         let mut update = tx.prepare(update)?;
         for email in stored {
-            let Some(unified) = text::email_address(&email).filter(|unified| *unified != email) else { continue };
+            let Some(unified) = text::normalised_address(&email).filter(|unified| *unified != email) else { continue };
             if update.execute((&email, &unified))? == 0 {
                 tracing::warn!(email, "{taken}");
             }

@@ -16,7 +16,7 @@ use crate::formats::bounded_lists::deserialize_bounded;
 const INDENT: usize = 8;
 
 /// The text of blocks, a line for each. `None` for blocks in a form that Slack doesn't document.
-pub fn markup(blocks: &RawValue) -> Option<String> {
+pub fn text_of_blocks(blocks: &RawValue) -> Option<String> {
     let Blocks(blocks) = serde_json::from_str(blocks.get()).ok()?;
     Some(lines(blocks.iter().map(Block::lines)))
 }
@@ -276,10 +276,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Any<T> {
 mod tests {
     use serde_json::{Value, json, value::to_raw_value};
 
-    use super::{attachment_fields, markup};
+    use super::{attachment_fields, text_of_blocks};
 
     fn said(blocks: Value) -> String {
-        markup(&to_raw_value(&blocks).unwrap()).unwrap()
+        text_of_blocks(&to_raw_value(&blocks).unwrap()).unwrap()
     }
 
     #[test]
@@ -335,16 +335,17 @@ mod tests {
     #[test]
     fn lists_past_their_bounds_are_no_blocks() {
         let section = json!({ "type": "section", "text": { "type": "mrkdwn", "text": "x" } });
-        let blocks = |number| markup(&to_raw_value(&vec![section.clone(); number]).unwrap());
+        let blocks = |number| text_of_blocks(&to_raw_value(&vec![section.clone(); number]).unwrap());
         assert_eq!(blocks(100).unwrap().len(), 199);
         assert_eq!(blocks(101), None);
-        let elements =
-            |number| markup(&to_raw_value(&json!([{ "type": "rich_text", "elements": vec![json!({}); number] }])).unwrap());
+        let elements = |number| {
+            text_of_blocks(&to_raw_value(&json!([{ "type": "rich_text", "elements": vec![json!({}); number] }])).unwrap())
+        };
         assert_eq!(elements(10_000).unwrap(), "");
         assert_eq!(elements(10_001), None);
         let deep = |depth| format!("[{}{}]", r#"{"elements":["#.repeat(depth), "]}".repeat(depth));
         let raw = |text| serde_json::value::RawValue::from_string(text).unwrap();
-        assert_eq!(markup(&raw(deep(40))).unwrap(), "");
-        assert_eq!(markup(&raw(deep(70))), None, "nested deeper than the parser goes");
+        assert_eq!(text_of_blocks(&raw(deep(40))).unwrap(), "");
+        assert_eq!(text_of_blocks(&raw(deep(70))), None, "nested deeper than the parser goes");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use crate::{
-    db::log,
+    db::log_reader,
     domain::{
         log::cursors,
         streams::fan_out::{FanOut, Readers},
@@ -38,11 +38,11 @@ pub enum Step {
 
 /// The slice of rows after the seq `taken`, or `None` at the end of the log.
 pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
-    let (epoch, floor) = (log::epoch(conn)?, cursors::last_pruned(conn)?);
+    let (epoch, floor) = (log_reader::epoch(conn)?, cursors::last_pruned(conn)?);
     let mut fan_out = FanOut::new(conn, &epoch, Readers::All);
     let mut slice = Slice { steps: Vec::new(), seq: taken.max(floor), lost: (floor - taken).max(0), epoch: epoch.clone() };
     let mut bytes = 0;
-    for event in log::after(conn, slice.seq, SLICE_ROWS)? {
+    for event in log_reader::after(conn, slice.seq, SLICE_ROWS)? {
         slice.seq = event.seq;
         bytes += expand(&event, &mut fan_out, &mut slice.steps)?;
         if bytes >= SLICE_BYTES {
