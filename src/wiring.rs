@@ -27,10 +27,10 @@ use crate::{
     net::{origins::Origins, trusted_authorities::Authorities},
     outgoing::Outgoing,
     push::{
-        activity::Activity,
         context::Push,
         embedded::{hub::Hub, publisher::Publisher},
         external::Centrifugo,
+        last_active::Activity,
         server_api::memory::ServerApi,
     },
     site::{Served, Site},

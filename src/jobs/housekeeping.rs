@@ -19,7 +19,7 @@ use crate::{
         webhooks::{self, history},
     },
     error::Result,
-    push::activity::Noted,
+    push::last_active::Noted,
     state::App,
 };
 

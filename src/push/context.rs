@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{mpsc, watch};
 
-use super::{activity::Activity, embedded::hub::Hub, server_api::memory::ServerApi};
+use super::{embedded::hub::Hub, last_active::Activity, server_api::memory::ServerApi};
 use crate::{
     clock::Clock, db::Db, domain::streams::publication_cache::Recent, limits::Limits, metrics::Metrics, net::origins::Origins,
     site::Site,

@@ -225,7 +225,7 @@ impl Connection {
         self.outbox.push_all(replies(&live).into_iter().map(|reply| self.encoding.frame(reply)).collect());
         held.sort_by_key(|(seq, _)| *seq);
         for (offset, frame) in held {
-            self.outbox.release(frame.len());
+            self.outbox.uncount_held_bytes(frame.len());
             if offset > seq {
                 self.outbox.push(frame);
             }

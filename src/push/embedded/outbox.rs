@@ -99,7 +99,7 @@ impl Outbox {
     }
 
     /// Takes back what [`Outbox::count_held_bytes`] has counted.
-    pub fn release(&self, bytes: usize) {
+    pub fn uncount_held_bytes(&self, bytes: usize) {
         let mut queue = self.queue();
         queue.bytes = queue.bytes.saturating_sub(bytes);
     }

@@ -58,8 +58,12 @@ fn no_job_ends_the_transaction_that_it_shares() {
 #[test]
 fn bodies_are_built_by_the_envelope() {
     // The records of a webhook's history have a field of that name, too.
-    let homes =
-        ["src/api/http/envelope.rs", "src/api/http/failure.rs", "src/api/webhooks/history_entry.rs", "src/domain/webhooks/history.rs"];
+    let homes = [
+        "src/api/http/envelope.rs",
+        "src/api/http/failure.rs",
+        "src/api/webhooks/history_entry.rs",
+        "src/domain/webhooks/history.rs",
+    ];
     forbid_outside(&homes, &["\"status_code\"", "status_code:"]);
 }
 
