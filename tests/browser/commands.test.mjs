@@ -76,11 +76,11 @@ for (const kind of BROWSERS) {
       await answered('Nobody here is called nobody-of-that-name.')
       const isMuted = async () => (await ada.call('GET', `/channels/${dock}`)).is_muted
       await write('/mute')
-      await answered('This channel is muted: only mentions of you stand out. /mute unmutes it.')
+      await answered('Muted: only mentions of you stand out here. /mute unmutes.')
       assert.equal(await isMuted(), true)
       await page.waitForSelector('.place[aria-current] [aria-label="Muted"]')
       await write('/mute')
-      await answered('This channel is no longer muted.')
+      await answered('No longer muted.')
       assert.equal(await isMuted(), false)
       await write('/me waves')
       await write('/shrug Fog')

@@ -44,12 +44,15 @@ test('a muted channel stands out for mentions alone, on each device', async t =>
   await ada.api.createMessage(channel, { content: 'fog on the water' })
   await until('it is counted', () => own().unread_count === 1)
   assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [false, 0, 0])
+  await ada.api.createMessage(channel, { content: 'low tide, @channel' })
+  await until('it is counted', () => own().unread_count === 2)
+  assert.deepEqual([own().is_unread, own().call_count], [false, 0])
   await ada.api.createMessage(channel, { content: 'ashore, @grace' })
   await until('the mention is counted', () => own().mention_count === 1)
   assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [true, 1, 0])
   await grace.api.unmuteChannel(channel)
-  await until('it is muted no longer', () => !own().is_muted)
-  assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [true, 1, 2])
+  await until('it is muted no longer', () => !own().is_muted && own().mention_count === 2)
+  assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [true, 2, 3])
 })
 
 test('a reply counts in its channel, stands in its thread, and makes it one of mine', async t => {

@@ -1,6 +1,8 @@
 //! What results show: JSON in a text, within a number of bytes that a model's context has room for. A text of somebody else stands
 //! in it as a JSON string, so that it can't pass for another message or for a note of the server.
 
+use std::ops::Not;
+
 use poem_openapi::Object;
 use serde::Serialize;
 
@@ -97,13 +99,17 @@ pub struct Channel {
     is_private: bool,
     unread: i64,
     mentions: i64,
+    /// Only of a muted channel: its posts without a mention are not to call the user.
+    #[oai(default, skip_serializing_if = "Not::not")]
+    #[serde(skip_serializing_if = "Not::not")]
+    is_muted: bool,
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_message_at: Option<Time>,
 }
 
 impl From<(Counts, Visible)> for Channel {
-    fn from((counts, Visible { channel, .. }): (Counts, Visible)) -> Channel {
+    fn from((counts, Visible { channel, preferences, .. }): (Counts, Visible)) -> Channel {
         Channel {
             id: channel.id,
             name: channel.name,
@@ -111,6 +117,7 @@ impl From<(Counts, Visible)> for Channel {
             is_private: channel.is_private,
             unread: counts.threads,
             mentions: counts.mentions,
+            is_muted: preferences.is_muted,
             last_message_at: channel.last_message_at,
         }
     }

@@ -44,7 +44,7 @@ pub static TOOLS: [Tool; 8] = [
         name: "list_channels",
         title: "List channels",
         description: "Lists the channels and direct messages that the user is in, in one organisation, with their topics and the \
-            numbers of unread messages and mentions; and the user's organisations. Call it first to learn ids.",
+            numbers of unread messages and mentions, and whether the user has muted them; and the user's organisations. Call it first to learn ids.",
         access: Access::Read,
         is_for_one_channel: false,
         is_repeatable: true,

@@ -76,7 +76,7 @@ impl Api {
     /// List the caller's channels in an organisation
     ///
     /// Lists the channels with their unread counts, top-level posts (`thread_count`) and mentions (`mention_count`), and
-    /// whether the caller has starred them. With `preview`, each channel shows its latest top-level posts.
+    /// whether the caller has starred or muted them. With `preview`, each channel shows its latest top-level posts.
     #[oai(
         path = "/organisations/:org_id/user-channels",
         method = "get",

@@ -8,6 +8,7 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{self, Caller},
+        channels::unread_counts,
         log::events,
     },
     error::Result,
@@ -37,24 +38,32 @@ impl Preferences {
 /// archived or a direct message. Pushes a change to the caller's own devices. 404 for a channel that the caller can't see;
 /// 403 if they are not in it.
 pub fn set_star(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) -> Result<()> {
-    let Some(organisation_id) = set(tx, caller, channel, "is_starred", is_starred)? else { return Ok(()) };
+    let organisation_id = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?.organisation;
+    if !set(tx, caller, channel, "is_starred", is_starred)? {
+        return Ok(());
+    }
     let data = StarChange { channels_id: channel, organisation_id, is_starred };
     events::emit_to_member(tx, organisation_id, caller.user, Kind::Star, channel, data)
 }
 
-/// Mutes a channel for the caller, or lets it call again. For whom, where and with which errors as [`set_star`].
+/// Mutes a channel for the caller, or lets it call again. For whom, where and with which errors as [`set_star`]. If that changes
+/// the caller's unread counts, these are pushed as well.
 pub fn set_mute(tx: &mut Tx, caller: Caller, channel: ChannelId, is_muted: bool) -> Result<()> {
-    let Some(organisation_id) = set(tx, caller, channel, "is_muted", is_muted)? else { return Ok(()) };
+    let organisation_id = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?.organisation;
+    let before = unread_counts::counts(tx, channel, caller.user)?;
+    if !set(tx, caller, channel, "is_muted", is_muted)? {
+        return Ok(());
+    }
     let data = MuteChange { channels_id: channel, organisation_id, is_muted };
-    events::emit_to_member(tx, organisation_id, caller.user, Kind::Mute, channel, data)
+    events::emit_to_member(tx, organisation_id, caller.user, Kind::Mute, channel, data)?;
+    let after = unread_counts::counts(tx, channel, caller.user)?;
+    if after == before { Ok(()) } else { unread_counts::push_counts(tx, caller.user, channel, after) }
 }
 
-/// Sets a column of the caller's membership. Returns the channel's organisation if that changed something.
-fn set(tx: &Tx, caller: Caller, channel: ChannelId, column: &str, value: bool) -> Result<Option<OrganisationId>> {
-    let access = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+/// Sets a column of the caller's membership. Returns whether that changed something.
+fn set(tx: &Tx, caller: Caller, channel: ChannelId, column: &str, value: bool) -> Result<bool> {
     let sql = format!("update channel_members set {column} = ?3 where channel_id = ?1 and user_id = ?2 and {column} <> ?3");
-    let changed = tx.prepare_cached(&sql)?.execute((channel, caller.user, value))?;
-    Ok((changed > 0).then_some(access.organisation))
+    Ok(tx.prepare_cached(&sql)?.execute((channel, caller.user, value))? > 0)
 }
 
 /// A channel that the receiver has starred, or taken the star off.

@@ -39,8 +39,10 @@ impl Counts {
 }
 
 /// SQL columns that compute the [`Counts`] of `channel_members cm` in `channels c`. A mention by name in a reply counts until
-/// its thread is read; all others count until the channel is.
-pub(in crate::domain) const COUNTS: &str = "c.thread_count - cm.read_thread_count, c.mention_count - cm.read_mention_count
+/// its thread is read; all others count until the channel is. Mentions of everybody don't count where the member has muted the
+/// channel.
+pub(in crate::domain) const COUNTS: &str =
+    "c.thread_count - cm.read_thread_count, iif(cm.is_muted, 0, c.mention_count - cm.read_mention_count)
     + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n)
     + (select coalesce(sum(t.mention_count), 0) from thread_members t
         where t.channel_id = c.id and t.user_id = cm.user_id and t.mention_count > 0), cm.read_id";

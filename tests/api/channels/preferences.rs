@@ -234,3 +234,29 @@ async fn an_organisation_counts_no_posts_of_muted_channels_but_mentions() {
     mute.unset(&grace, &quiet).await.expect(200);
     assert_eq!(counts().await, (None, json!(3), json!(1)));
 }
+
+#[tokio::test]
+async fn mentions_of_everybody_dont_count_in_a_muted_channel_and_count_again_after_it() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "quiet", &[&grace]).await;
+    ada.say(&channel, "@channel the tide is out").await;
+    ada.say(&channel, "@grace it is in").await;
+    let personal = grace.personal(&organisation);
+    let mut own = Socket::listening(&grace, &[&personal]).await;
+    let [_, mute] = BOTH;
+    let counted = async || {
+        let channels = grace.get(&format!("/organisations/{organisation}/user-channels")).await.expect(200)["data"].take();
+        let channel = channels.as_array().unwrap().iter().find(|one| one["id"] == *channel).unwrap().clone();
+        (channel["thread_count"].clone(), channel["mention_count"].clone())
+    };
+    assert_eq!(counted().await, (json!(2), json!(2)));
+    for (is_muted, mentions) in [(true, 1), (false, 2)] {
+        if is_muted { mute.set(&grace, &channel).await } else { mute.unset(&grace, &channel).await }.expect(200);
+        assert_eq!(own.on(&personal).await["data"]["is_muted"], is_muted);
+        let told = own.on(&personal).await;
+        assert_eq!(told["notification_type"], "unread_thread_change");
+        assert_eq!(told["data"]["mention_count"], mentions);
+        assert_eq!(counted().await, (json!(2), json!(mentions)));
+    }
+}

@@ -35,7 +35,7 @@ const completed = channel => ({
   last_read_id: channel.unread_count > 0 ? channel.last_read_id : '',
   title: channel.is_direct && channel.participants.length > 0 ? channel.participants.map(nameOf).join(', ') : channel.name,
   is_unread: channel.mention_count > 0 || (channel.unread_count > 0 && !channel.is_muted),
-  call_count: channel.is_direct && !channel.is_muted ? channel.unread_count : channel.mention_count,
+  call_count: channel.is_direct && !channel.is_muted ? Math.max(channel.unread_count, channel.mention_count) : channel.mention_count,
 })
 
 /**

@@ -115,7 +115,9 @@ export const kinds = {
     if (!channels.includes(data.channels_id, position)) channels.update(data.channels_id, { is_starred: data.is_starred })
   },
 
-  channel_mute: ({ channels }, { data }, position) => {
+  channel_mute: (store, { data }, position) => {
+    const { channels, organisations } = store
+    if (!organisations.isLoaded(data.organisation_id)) return store.fetchCounts(data.organisation_id)
     if (!channels.includes(data.channels_id, position)) channels.update(data.channels_id, { is_muted: data.is_muted })
   },
 

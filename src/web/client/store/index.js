@@ -3,7 +3,7 @@
 // State is fetched once and then pushed: what is fetched says its place in the server's log, the connection goes on from there, and
 // events.js alone applies what it brings.
 
-import { batch, effect, signal } from '../base/signal.js'
+import { batch, computed, effect, signal } from '../base/signal.js'
 import { clock as realClock } from '../base/clock.js'
 import { createPush } from '../net/push.js'
 import { createRequests } from '../net/request.js'
@@ -214,7 +214,9 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     organisations: organisations.organisations,
     organisation: organisations.organisation,
     ...channels.lists(() => organisations.opened.value),
-    threadsUnread: threads.unread,
+    /** Replies in threads, but of muted channels mentions alone. */
+    threadsUnread: computed(() => threads.rows.value.reduce((sum, { channel_id: id, unread_count: unread, mention_count: mentions }) =>
+      sum + (channels.channel(id)?.is_muted ? mentions : unread), 0)),
     /** Whether drafts and unsent posts outlive the tab. */
     keeps: () => storage.lasts,
 

@@ -101,7 +101,6 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
     rows: /** @type {import('../base/signal.js').Computed<any[]>} */ (rows),
     state,
     hasMore,
-    unread: computed(() => rows.value.reduce((sum, row) => sum + row.unread_count, 0)),
     load,
 
     /** Loads them when what people look at first stands. */

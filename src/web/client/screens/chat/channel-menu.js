@@ -51,8 +51,8 @@ function items(store, id, details) {
   // Owning a channel gives nothing to somebody who may not post.
   const isOwner = details?.owner_id === store.me.peek()?.id && rights.can_post_messages
   const mayManage = !isDirect && details !== null && Boolean(rights.can_manage_channels || isOwner)
-  const isStarred = channel?.is_starred ?? details?.is_starred
-  const isMuted = channel?.is_muted ?? details?.is_muted
+  const isStarred = details?.is_starred ?? channel?.is_starred
+  const isMuted = details?.is_muted ?? channel?.is_muted
   const isUnread = (channel?.unread_count ?? 0) > 0 || (channel?.mention_count ?? 0) > 0
   return [
     isIn && (isStarred

@@ -45,7 +45,8 @@ const OWN = [
   },
   {
     name: 'mute', hint: () => '', about: () => t('chat.commandMute'),
-    run: async (store, { channel }) => {
+    run: async (store, { channel, text }) => {
+      if (text) return null
       const isMuted = store.channel(channel)?.is_muted ?? false
       await (isMuted ? store.api.unmuteChannel(channel) : store.api.muteChannel(channel))
       return isMuted ? t('chat.commandUnmuted') : t('chat.commandMuted')

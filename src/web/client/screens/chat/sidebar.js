@@ -72,7 +72,7 @@ const ownMenu = (store, event) => openMenu(/** @type {HTMLElement} */ (event.cur
 /** @param {Store} store */
 const leaving = store => ({ label: t('talk.signOut'), icon: 'door', run: () => import('./sign-out.js').then(it => it.signOut(store)) })
 
-/** Muted channels add their mentions alone. @param {{ unread_count: number, mention_count: number }} organisation */
+/** At least so many posts call: of muted channels, their mentions alone do. @param {{ unread_count: number, mention_count: number }} organisation */
 const calling = ({ unread_count, mention_count }) => Math.max(unread_count, mention_count)
 
 /** @param {Store} store */
