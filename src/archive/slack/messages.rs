@@ -62,7 +62,7 @@ struct From {
 
 impl Translator<'_, '_> {
     /// Translates a message. `None` for one that is left out.
-    pub fn to_record(&mut self, channel: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
+    pub fn record_of(&mut self, channel: &ImportedChannel, from: &Message, at: Time) -> Result<Option<records::Message>> {
         let subtype = from.subtype.as_deref().unwrap_or_default();
         let is_deleted = subtype == TOMBSTONE;
         if from.r#type != "message" || from.hidden || !(is_deleted || WRITTEN.contains(&subtype)) {

@@ -299,7 +299,7 @@ impl Export<'_> {
             };
             let Export { organisation, people, channels, folders, batches, .. } = self;
             let mut translator = Translator { organisation: *organisation, people, channels, folders, batches };
-            let translated = translator.to_record(&channels[channel as usize], &message, at)?;
+            let translated = translator.record_of(&channels[channel as usize], &message, at)?;
             if let Some(message) = translated {
                 self.channels[channel as usize].last = Some(message.id);
                 self.push(Record::Message(message))?;
