@@ -98,7 +98,10 @@ export async function check(server, place, received) {
   // On the personal channel: one notice for each message of others, and two for her own reply.
   assert.deepEqual(on(place.personal).map(data => data.notification_type).sort(),
     ['thread_unread', ...Array(UNREAD.length).fill('unread_thread_change')], sofar())
-  assert.deepEqual(notices().map(notice => notice.data.thread_count), UNREAD)
+  // Counts are current when they are pushed: on a busy machine, the next post may be in them already.
+  const counted = notices().map(notice => notice.data.thread_count)
+  assert.ok(counted.every((count, at) => count >= UNREAD[at] && count >= (counted[at - 1] ?? 0)), `${counted}`)
+  assert.equal(counted.at(-1), UNREAD.at(-1))
   for (const notice of notices()) {
     assert.equal(notice.data.name, channel.name)
     assert.equal(notice.data.description, channel.description)
