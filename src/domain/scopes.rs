@@ -1,5 +1,6 @@
 //! Scopes: what the token of a program may be used for. A table says which operations a scope opens. An operation that is in no
-//! scope needs a session, which a person has: passwords, sessions, tokens, and what makes or ends an organisation.
+//! scope needs a session, which a person has: passwords, sessions, tokens, bots and commands, and what makes or
+//! ends an organisation.
 //!
 //! A scope takes rights away and gives none: what its user may not do, a token may not do either.
 

@@ -8,7 +8,7 @@ use serde::{
     de::{Error as _, SeqAccess, Visitor},
 };
 
-/// Reads a list of at most `MOST` values: `#[serde(deserialize_with = "list::<_, _, 20>")]`.
+/// Reads a list of at most `MOST` values: `#[serde(deserialize_with = "deserialize_bounded::<_, _, 20>")]`.
 pub fn deserialize_bounded<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {

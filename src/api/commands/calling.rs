@@ -83,7 +83,8 @@ impl Api {
 
     /// Answer a call of a command
     ///
-    /// For the command's program: the address is the `response_url` of a call, and the secret. Up to five answers within 30 minutes.
+    /// For the command's program: the address is the `response_url` of a call, which is the secret. Up to five answers within
+    /// 30 minutes.
     /// Those with `response_type: in_channel` are posted; any other is shown to whoever has called. The address of a click takes
     /// `replace_original`, too: the answer then stands in place of the message.
     #[oai(path = "/commands/answers/:token", method = "post", operation_id = "answerCommand", tag = "Tag::Commands")]

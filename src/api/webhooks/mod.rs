@@ -60,9 +60,9 @@ impl Api {
 
     /// Make a webhook
     ///
-    /// Requests to its `feed_url` post in the channel, so keep that address secret. The channel's new posts and replies
-    /// are delivered to its `webhook_url`, except fed ones, or the `events` that it names. The `webhook_secret`, which is shown only this once, signs
-    /// deliveries as the Standard Webhooks specification says.
+    /// Requests to its `feed_url` post in the channel, so keep that address secret. The channel's new posts and replies,
+    /// except fed ones, are delivered to its `webhook_url`; `events` chooses other events. The `webhook_secret`, which is shown
+    /// only this once, signs deliveries as the Standard Webhooks specification says.
     #[oai(path = "/webhooks/:channel_id", method = "post", operation_id = "createWebhook", tag = "Tag::Webhooks")]
     async fn create(
         &self,
@@ -258,8 +258,7 @@ struct NewWebhook {
     /// A secret that the program that feeds has, too: of 16 characters or more, or empty for none. With one, only bodies that
     /// it signs are taken, in the header of GitHub, Gitea, Forgejo, GitLab, Sentry, Grafana or Standard Webhooks. It is never shown.
     sender_secret: Option<Text<webhooks::SenderSecret>>,
-    /// What is delivered: `message.created`, `message.updated`, `message.deleted`, `reaction.added` and `reaction.removed`.
-    /// `message.created` alone if omitted.
+    /// What is delivered; `message.created` alone if omitted.
     events: Option<Events>,
     /// Only new and edited messages that begin with one of these words are delivered, in small or capital letters; all of them
     /// if there are no words. Deletions and reactions are delivered in either case.

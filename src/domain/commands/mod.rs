@@ -39,7 +39,7 @@ text::rules! {
     pub Address: Rule::web_address(2000).at_least(1);
 }
 
-/// Names that clients have commands for.
+/// Names that clients have commands for, or may have.
 pub const BUILT_IN: [&str; 11] = ["archive", "dm", "help", "invite", "leave", "me", "mute", "remind", "shrug", "status", "topic"];
 
 text_enum! {
