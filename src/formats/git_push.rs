@@ -2,6 +2,7 @@
 
 use super::{
     honest_links::link,
+    lenient_fields::object,
     markdown_pieces::{counted_noun, cut, first_line, one_per_line},
 };
 
@@ -10,7 +11,7 @@ const LISTED: usize = 10;
 /// Characters of a commit's identifier.
 const SHORT: usize = 7;
 
-pub struct Push {
+pub struct Push<'a> {
     /// Who has pushed.
     pub who: String,
     /// `refs/heads/main` or `refs/tags/v1`.
@@ -19,16 +20,14 @@ pub struct Push {
     pub repository: String,
     /// The address that compares before and after.
     pub compare: String,
-    pub commits: Vec<Commit>,
+    pub commits: &'a [Commit],
     /// The number of commits, of which a large push lists only some.
     pub total: usize,
     pub change: Change,
 }
 
-pub struct Commit {
-    pub id: String,
-    pub message: String,
-    pub url: String,
+object! {
+    pub struct Commit { id: String, message: String, url: String }
 }
 
 /// What a push does with its branch or tag.
@@ -40,7 +39,7 @@ pub enum Change {
     Deleted,
 }
 
-impl Push {
+impl Push<'_> {
     pub fn text(&self) -> String {
         let (kind, name) = match self.reference.strip_prefix("refs/tags/") {
             Some(tag) => ("tag", tag),

@@ -13,5 +13,5 @@ pub fn post(event: &str, body: &Value) -> Option<Post> {
         "pull_request_comment" => "issue_comment",
         other => other,
     };
-    github::post_of_compatible("Gitea", event, body)
+    github::post("Gitea", event, body)
 }

@@ -13,14 +13,13 @@ use super::{
 object! {
     struct Event {
         action: String, sender: Account, repository: Repository, number: u64,
-        reference "ref": String, compare: String, compare_url: String, commits: Vec<PushedCommit>, total_commits: u64, pusher: Account,
+        reference "ref": String, compare: String, compare_url: String, commits: Vec<Commit>, total_commits: u64, pusher: Account,
         created: bool, deleted: bool, forced: bool, after: String,
         pull_request: Subject, issue: Subject, comment: Comment, review: Review, release: Release,
         workflow_run: Run, check_run: Run, zen: String,
     }
     struct Account { login: String, name: String }
     struct Repository { full_name: String, html_url: String }
-    struct PushedCommit { id: String, message: String, url: String }
     struct Subject { number: u64, title: String, body: String, html_url: String, merged: bool }
     struct Comment { body: String, html_url: String }
     struct Review { state: String, kind "type": String, body: String, content: String, html_url: String }
@@ -29,13 +28,9 @@ object! {
     struct Suite { head_branch: String }
 }
 
-/// The post of an event; `None` for one of no news, such as a label or a run that has only begun.
-pub fn post(event: &str, body: &Value) -> Option<Post> {
-    post_of_compatible("GitHub", event, body)
-}
-
-/// The post of an event of a program that has GitHub's.
-pub fn post_of_compatible(program: &str, event: &str, body: &Value) -> Option<Post> {
+/// The post of an event of GitHub, or of a program that has its events; `None` for one of no news, such as a label or a run that has
+/// only begun.
+pub fn post(program: &str, event: &str, body: &Value) -> Option<Post> {
     let read = Event::read(body);
     let (text, status) = match event {
         "push" => (read.push().text(), Status::Success),
@@ -68,19 +63,14 @@ impl Event {
         if repository.is_empty() { repository } else { format!(" in {repository}") }
     }
 
-    fn push(&self) -> Push {
+    fn push(&self) -> Push<'_> {
         let is_deleted = self.deleted || (!self.after.is_empty() && self.after.bytes().all(|byte| byte == b'0'));
-        let commit = |PushedCommit { id, message, url }: &PushedCommit| Commit {
-            id: id.clone(),
-            message: message.clone(),
-            url: url.clone(),
-        };
         Push {
             who: self.who(),
             reference: self.reference.clone(),
             repository: self.repository(),
             compare: if self.compare.is_empty() { self.compare_url.clone() } else { self.compare.clone() },
-            commits: self.commits.iter().map(commit).collect(),
+            commits: &self.commits,
             total: self.total_commits as usize,
             change: match (is_deleted, self.created, self.forced) {
                 (true, ..) => Change::Deleted,

@@ -13,14 +13,13 @@ use super::{
 object! {
     struct Event {
         kind "object_kind": String, user: User, user_name: String, project: Project, attributes "object_attributes": Attributes,
-        reference "ref": String, before: String, after: String, commits: Vec<PushedCommit>, total_commits_count: u64,
+        reference "ref": String, before: String, after: String, commits: Vec<Commit>, total_commits_count: u64,
         merge_request: Subject, issue: Subject, commit: NotedCommit,
         build_id: u64, build_name: String, build_status: String,
         name: String, tag: String, url: String, description: String, action: String,
     }
     struct User { name: String, username: String }
     struct Project { path "path_with_namespace": String, web_url: String }
-    struct PushedCommit { id: String, message: String, url: String }
     struct Attributes {
         id: u64, iid: u64, title: String, description: String, url: String, action: String, note: String, status: String,
         reference "ref": String,
@@ -62,20 +61,15 @@ impl Event {
         link(&self.project.path, &self.project.web_url)
     }
 
-    fn push(&self) -> Push {
+    fn push(&self) -> Push<'_> {
         let is_none = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte == b'0');
-        let commit = |PushedCommit { id, message, url }: &PushedCommit| Commit {
-            id: id.clone(),
-            message: message.clone(),
-            url: url.clone(),
-        };
         let compare = format!("{}/-/compare/{}...{}", self.project.web_url, self.before, self.after);
         Push {
             who: self.who(),
             reference: self.reference.clone(),
             repository: self.project(),
             compare: if self.project.web_url.is_empty() || is_none(&self.before) { String::new() } else { compare },
-            commits: self.commits.iter().map(commit).collect(),
+            commits: &self.commits,
             total: self.total_commits_count as usize,
             change: match (is_none(&self.after), is_none(&self.before)) {
                 (true, _) => Change::Deleted,

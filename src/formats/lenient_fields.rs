@@ -50,10 +50,10 @@ impl Field for BTreeMap<String, String> {
 macro_rules! object {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
-    ($($(#[$doc:meta])* struct $object:ident { $($field:ident $($name:literal)?: $type:ty),* $(,)? })+) => {$(
+    ($($(#[$doc:meta])* $visible:vis struct $object:ident { $($field:ident $($name:literal)?: $type:ty),* $(,)? })+) => {$(
         $(#[$doc])*
         #[derive(Default)]
-        struct $object { $($field: $type),* }
+        $visible struct $object { $($field: $type),* }
 
         impl $crate::formats::lenient_fields::Field for $object {
             fn read(value: &serde_json::Value) -> Self {

@@ -79,7 +79,7 @@ impl SendingProgram {
             Program::Slack => message::post(body, Dialect::Mrkdwn),
             Program::Mattermost => message::post(body, Dialect::Markdown),
             Program::Discord => discord::post(body),
-            Program::GitHub => github::post(&self.event, body)?,
+            Program::GitHub => github::post("GitHub", &self.event, body)?,
             Program::GitLab => gitlab::post(&self.event, body)?,
             Program::Gitea => gitea::post(&self.event, body)?,
             Program::Grafana => alerts::grafana(body),

@@ -3,12 +3,16 @@
 use poem_openapi::{
     Object,
     payload::{Json, Payload},
+    types::ParseFromJSON,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    api::http::{body::json, framework_traits::Nullable},
+    api::{
+        http::{body::json, framework_traits::Nullable},
+        messages::posted_actions::{Actions, to_new_actions},
+    },
     domain::{
         commands::{
             Form,
@@ -43,7 +47,7 @@ pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
 
 async fn send(app: &App, call: Prepared) -> Result<Reply> {
     let reply = webhook_sender::call_program(app, &call).await?;
-    let answer = of(reply.content_type.as_deref(), &reply.body, call.form)?;
+    let answer = of(reply.content_type.as_deref(), &reply.body, call.target.form)?;
     app.db.write_sized(reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
 }
 
@@ -57,29 +61,10 @@ fn of(content_type: Option<&str>, body: &[u8], form: Form) -> Result<Option<Answ
     }
     let body = json::parse(body).map_err(|_| failed("its answer is not JSON"))?;
     let dialect = if form == Form::Slack { Dialect::Mrkdwn } else { Dialect::Markdown };
-    let actions = match &body["actions"] {
-        Value::Null => Vec::new(),
-        list => actions(list)
-            .ok_or_else(|| failed("actions are a list of objects with a label, and a style and a value if wanted"))?,
-    };
+    let actions = Option::<Actions>::parse_from_json(Some(body["actions"].clone()))
+        .map_err(|_| failed("actions are a list of objects with a label, and a style and a value if wanted"))?;
     let shown = Shown::from_response_type(body["response_type"].as_str(), body["replace_original"] == true);
-    Ok(given(slack_messages::message::post(&body, dialect), shown, actions))
-}
-
-fn actions(list: &Value) -> Option<Vec<New>> {
-    let text = |value: &Value| match value {
-        Value::Null => Some(None),
-        Value::String(text) => Some(Some(text.clone())),
-        _ => None,
-    };
-    let action = |action: &Value| {
-        Some(New {
-            label: text(&action["label"])??,
-            style: text(&action["style"])?,
-            value: text(&action["value"])?.unwrap_or_default(),
-        })
-    };
-    list.as_array()?.iter().map(action).collect()
+    Ok(given(slack_messages::message::post(&body, dialect), shown, to_new_actions(actions)))
 }
 
 fn given(post: Post, shown: Shown, actions: Vec<New>) -> Option<Answer> {

@@ -10,15 +10,6 @@ use crate::{
     state::App,
 };
 
-/// What a tool does for its caller.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reads, and changes nothing.
-    Read,
-    /// Posts in the caller's name.
-    Post,
-}
-
 /// Does a tool's work with these arguments. Answers the text of the result.
 type Call = for<'a> fn(&'a App, Caller, Map<String, Value>) -> BoxFuture<'a, Result<String>>;
 
@@ -26,7 +17,8 @@ pub struct Tool {
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
-    access: Access,
+    /// What a token must have; that of reading changes nothing.
+    scope: Scope,
     /// Whether it shows and changes one channel only, so that a token for some channels may be used for it.
     is_for_one_channel: bool,
     /// Whether a repeated call changes nothing more.
@@ -45,7 +37,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "List channels",
         description: "Lists the channels and direct messages that the user is in, in one organisation, with their topics and the \
             numbers of unread messages and mentions, and whether the user has muted them; and the user's organisations. Call it first to learn ids.",
-        access: Access::Read,
+        scope: Scope::Read,
         is_for_one_channel: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ListChannels>,
@@ -56,7 +48,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "List threads",
         description: "Lists threads by their first messages, each with its numbers of replies and of unread replies: of a channel, \
             the newest first, or those that the user takes part in, the latest active first.",
-        access: Access::Read,
+        scope: Scope::Read,
         is_for_one_channel: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ListThreads>,
@@ -67,7 +59,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "Read messages",
         description: "Reads messages of a channel, the oldest first: the newest ones, those before or after a message, or those \
             around it. Replies are not among them: read_thread reads those of a message with replies. Marks nothing as read.",
-        access: Access::Read,
+        scope: Scope::Read,
         is_for_one_channel: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ReadMessages>,
@@ -78,7 +70,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "Read a thread",
         description: "Reads a thread: its first message, and its replies, the oldest first. The newest replies, or those before or \
             after one. Marks nothing as read.",
-        access: Access::Read,
+        scope: Scope::Read,
         is_for_one_channel: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::ReadThread>,
@@ -89,7 +81,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "Search messages",
         description: "Finds messages and replies in the user's channels of one organisation that contain all words of a query, the \
             newest first. What was written in the last seconds may be missing.",
-        access: Access::Read,
+        scope: Scope::Read,
         is_for_one_channel: false,
         is_repeatable: true,
         schema: arguments::schema::<arguments::SearchMessages>,
@@ -100,7 +92,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "Post a message",
         description: "Posts a new message in a channel or direct message, under the user's name. Everybody there sees it at once, \
             so post only what the user has asked for.",
-        access: Access::Post,
+        scope: Scope::Post,
         is_for_one_channel: true,
         is_repeatable: false,
         schema: arguments::schema::<arguments::PostMessage>,
@@ -111,7 +103,7 @@ pub static TOOLS: [Tool; 8] = [
         title: "Reply in a thread",
         description: "Replies to a message in its thread, under the user's name. Everybody in the channel can see it at once, so \
             post only what the user has asked for.",
-        access: Access::Post,
+        scope: Scope::Post,
         is_for_one_channel: true,
         is_repeatable: false,
         schema: arguments::schema::<arguments::Reply>,
@@ -121,7 +113,7 @@ pub static TOOLS: [Tool; 8] = [
         name: "react",
         title: "React to a message",
         description: "Adds an emoji to a message, under the user's name. The same emoji again changes nothing.",
-        access: Access::Post,
+        scope: Scope::Post,
         is_for_one_channel: true,
         is_repeatable: true,
         schema: arguments::schema::<arguments::React>,
@@ -132,16 +124,12 @@ pub static TOOLS: [Tool; 8] = [
 impl Tool {
     /// Checks that the caller's token opens the tool: 403 if not.
     pub fn require(&self, caller: Caller) -> Result<()> {
-        let scope = match self.access {
-            Access::Read => Scope::Read,
-            Access::Post => Scope::Post,
-        };
-        caller.grant.require_scope(scope, self.is_for_one_channel)
+        caller.grant.require_scope(self.scope, self.is_for_one_channel)
     }
 
     /// The tool in `tools/list`. No tool takes anything away, and none reaches beyond this server.
     pub fn describe(&self) -> Value {
-        let reads = self.access == Access::Read;
+        let reads = self.scope == Scope::Read;
         let data = if reads { format!(" {DATA}") } else { String::new() };
         json!({
             "name": self.name,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     UNKNOWN,
-    calling::{self, Prepared},
+    calling::Prepared,
     programs::{self, Target},
 };
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
         messages::{
             action_buttons::{self, Actions, Program},
             editing, posting, record,
+            thread_members::Root,
         },
         text::{self, Rule},
         webhooks::incoming_posts::{self, Feed},
@@ -91,8 +92,8 @@ pub struct Reply {
     pub message: Option<MessageId>,
 }
 
-/// Shows the first answer to a call; there may be none. 404 if the program has gone meanwhile; 422 for an invalid answer; other errors as in
-/// [`calling::prepare`].
+/// Shows the first answer to a call; there may be none. If the program has gone meanwhile, 404 for a command and 403 for others;
+/// 422 for an invalid answer; other errors as in [`super::calling::prepare`].
 pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<Reply> {
     let under_way = find(tx, &call.token)?.ok_or(UNKNOWN)?;
     let reply = answer.map_or_else(|| Ok(Reply::default()), |answer| under_way.show(tx, answer))?;
@@ -201,7 +202,7 @@ impl UnderWay {
                 posting::create(tx, Caller::operator_as(bot), self.channel, new)?.id
             }
             (None, program) => {
-                let root = calling::root(tx, self.channel, self.thread)?;
+                let root = Root::find_if_any(tx, self.channel, self.thread)?;
                 incoming_posts::post_answer(tx, (self.channel, self.organisation), root, (program, &self.name), feed)?
             }
         };

@@ -16,9 +16,9 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, UNKNOWN_CHANNEL},
-        messages::{action_buttons::Program, record::UNKNOWN_THREAD, thread_members::Root},
+        messages::{action_buttons::Program, thread_members::Root},
         text::{self, Rule},
-        webhooks::delivery::queue::Delivery,
+        webhooks::delivery::queue,
     },
     error::{Error, Result},
     id::{ActionId, CallbackId, ChannelId, CommandId, MessageId, OrganisationId, UserId},
@@ -51,14 +51,9 @@ pub struct Prepared {
     /// By which the program recognises a call that it gets again (`webhook-id`).
     pub id: CallbackId,
     pub organisation: OrganisationId,
-    pub url: String,
-    /// Host and port of the address.
-    pub host: String,
+    pub target: Target,
     pub content_type: &'static str,
     pub body: Bytes,
-    /// The signing secrets (`whsec_…`).
-    pub secrets: Vec<String>,
-    pub form: Form,
     pub(super) token: String,
 }
 
@@ -143,8 +138,8 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, call: &Call) -> 
     let command: Option<CommandId> =
         tx.prepare_cached(sql)?.query_row((access.organisation, &name), |row| row.get(0)).optional()?;
     let program = Program::Command(command.ok_or(UNKNOWN)?);
-    let Target { url, host, secrets, form, .. } = programs::find(tx, access.organisation, channel, program)?;
-    root(tx, channel, call.thread)?;
+    let target = programs::find(tx, access.organisation, channel, program)?;
+    Root::find_if_any(tx, channel, call.thread)?;
     let token = open(tx, &Place { program, channel, user: caller.user, thread: call.thread, clicked: None })?;
     let channel_name = channel_name(tx, channel)?;
     let data = CommandCall {
@@ -158,22 +153,11 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, call: &Call) -> 
         username: access.username.as_deref().unwrap_or_default(),
         response_url: &response_url(tx, &token),
     };
-    let body = match form {
-        Form::Json => serde_json::to_string(&Delivery::new("command.called", tx.now(), &data)).map_err(Error::internal)?,
-        Form::Slack => slack_form(&data),
+    let (content_type, body) = match target.form {
+        Form::Json => ("application/json", queue::payload("command.called", tx.now(), &data)?),
+        Form::Slack => ("application/x-www-form-urlencoded", slack_form(&data)),
     };
-    let content_type = if form == Form::Json { "application/json" } else { "application/x-www-form-urlencoded" };
-    Ok(Prepared {
-        id: CallbackId::new(),
-        organisation: access.organisation,
-        url,
-        host,
-        content_type,
-        body: body.into(),
-        secrets,
-        form,
-        token,
-    })
+    Ok(Prepared { id: CallbackId::new(), organisation: access.organisation, target, content_type, body: body.into(), token })
 }
 
 /// A call as Slack sends it. The first two fields are Slack's own marks of an app and of a workspace.
@@ -195,12 +179,6 @@ fn slack_form(call: &CommandCall) -> String {
 
 pub(super) fn channel_name(conn: &Connection, channel: ChannelId) -> Result<String> {
     Ok(conn.prepare_cached("select name from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
-}
-
-/// The post that replies go to. 404 if it is not there.
-pub(super) fn root(conn: &Connection, channel: ChannelId, thread: Option<MessageId>) -> Result<Option<Root>> {
-    let Some(thread) = thread else { return Ok(None) };
-    Ok(Some(Root::find(conn, channel, thread)?.ok_or(UNKNOWN_THREAD)?))
 }
 
 /// Has a click that has failed called again if it is repeated, and forgets a call that has not even been sent.

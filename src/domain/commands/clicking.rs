@@ -9,14 +9,14 @@ use serde::Serialize;
 use super::{
     answers::Reply,
     calling::{self, ANSWERED_WITHIN, Click, Place, Prepared},
-    programs::{self, Target, UNAVAILABLE},
+    programs::{self, UNAVAILABLE},
 };
 use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, UNKNOWN_CHANNEL},
         messages::record,
-        webhooks::delivery::{kind::DeliveryKind, queue::Delivery},
+        webhooks::delivery::{kind::DeliveryKind, queue},
     },
     error::{Code, Error, Result},
     id::{ActionId, CallbackId, ChannelId, MessageId, OrganisationId, UserId},
@@ -72,7 +72,7 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) ->
         Error::NotFound(_) | Error::Forbidden(..) => UNAVAILABLE,
         other => other,
     });
-    let Target { url, host, secrets, form, .. } = target?;
+    let target = target?;
     let thread = message.is_reply.then_some(message.thread);
     let token = calling::open(tx, &Place { program: actions.program, channel, user: caller.user, thread, clicked: Some(click) })?;
     let data = ActionClick {
@@ -88,17 +88,13 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) ->
         username: access.username.as_deref().unwrap_or_default(),
         response_url: &calling::response_url(tx, &token),
     };
-    let body =
-        serde_json::to_string(&Delivery::new(DeliveryKind::ActionClicked.name(), tx.now(), &data)).map_err(Error::internal)?;
+    let body = queue::payload(DeliveryKind::ActionClicked.name(), tx.now(), &data)?;
     Ok(Clicking::Anew(Prepared {
         id: id.unwrap_or_else(CallbackId::new),
         organisation: access.organisation,
-        url,
-        host,
+        target,
         content_type: "application/json",
         body: body.into(),
-        secrets,
-        form,
         token,
     }))
 }

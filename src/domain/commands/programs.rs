@@ -19,7 +19,8 @@ use crate::{
 };
 
 /// Where the calls of a program go.
-pub(super) struct Target {
+#[derive(Clone)]
+pub struct Target {
     /// The name under which its answers are posted.
     pub name: String,
     pub url: String,
@@ -54,7 +55,7 @@ fn command(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: Comman
     if !manages(tx, organisation, channel, owner)? {
         return Err(Error::Forbidden(Code::CommandOwnerBarred, "Whoever made the command may not manage it any more"));
     }
-    Ok(Target { name, url, host, secrets: vec![open(tx, &sealed, "command")?], form })
+    Ok(Target { name, url, host, secrets: vec![record::open(tx, &sealed, "command")?], form })
 }
 
 fn webhook(tx: &Tx, channel: ChannelId, id: WebhookId) -> Result<Target> {
@@ -85,7 +86,7 @@ fn bot(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: UserId) ->
     if access::membership(tx, organisation, id)?.is_none() || !may_know || !manages(tx, organisation, channel, url_by)? {
         return Err(UNAVAILABLE);
     }
-    Ok(Target { name, url, host, secrets: vec![open(tx, &sealed, "bot")?], form: Form::Json })
+    Ok(Target { name, url, host, secrets: vec![record::open(tx, &sealed, "bot")?], form: Form::Json })
 }
 
 /// Whether the user may manage programs of the organisation: not with an account that is disabled, or is just being reclaimed.
@@ -94,11 +95,4 @@ fn manages(tx: &Tx, organisation: OrganisationId, channel: ChannelId, user: User
     let is_active = tx.prepare_cached("select 1 from users where id = ?1 and is_active")?.exists([user])?;
     let holds = own.is_some_and(|own| own.rights.contains(Rights::MANAGE_WEBHOOKS));
     Ok(holds && is_active && !cursor::is_ending(tx, user, channel)?)
-}
-
-fn open(tx: &Tx, sealed: &[u8], whose: &str) -> Result<String> {
-    tx.site().keys().unseal(sealed).map_err(|_| {
-        let says = format!("the {whose}'s secret can't be read, for the server's key was replaced: give it a new one");
-        Error::Invalid(Code::SecretUnreadable.says(says))
-    })
 }

@@ -81,6 +81,11 @@ impl Actions {
         Ok(Some(Actions { program, list }))
     }
 
+    /// [`Actions::check`] of a message that a bot posts; people post none.
+    pub(super) fn check_of_bot(conn: &Connection, bot: UserId, list: &[New]) -> Result<Option<Actions>> {
+        Actions::check(Program::Bot(bot), list, || takes_clicks(conn, bot))
+    }
+
     pub(super) fn to_json(&self) -> Result<String> {
         serde_json::to_string(self).map_err(Error::internal)
     }

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            action_buttons::{self, Actions, Program},
+            action_buttons::{self, Actions},
             events, indexing, mention_count_changes,
             mentions::{self, Place},
             posting::Content,
@@ -50,7 +50,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     Content::check(&edit.content, "content").map_err(Error::Invalid)?;
     let actions = match &edit.actions {
         None => message.actions.clone(),
-        Some(list) => Actions::check(Program::Bot(caller.user), list, || action_buttons::takes_clicks(tx, caller.user))?,
+        Some(list) => Actions::check_of_bot(tx, caller.user, list)?,
     };
     replace(tx, message, &edit.content, actions.as_ref())
 }

@@ -8,9 +8,9 @@ use crate::{
         access::{self, Caller},
         channels::marks,
         messages::{
-            action_buttons::{self, Actions, Program},
+            action_buttons::{self, Actions},
             inserting::{self, id_taken},
-            record::{self, Message, Profile, UNKNOWN_THREAD},
+            record::{self, Message, Profile},
             thread_members::Root,
         },
         text::{self, Rule},
@@ -51,10 +51,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
         return record::find(tx, id)?.filter(is_same).ok_or_else(id_taken);
     }
     access.require_live()?;
-    let root = match new.thread {
-        None => None,
-        Some(thread) => Some(Root::find(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?),
-    };
+    let root = Root::find_if_any(tx, channel, new.thread)?;
     Content::check(&new.content, "content").map_err(Error::Invalid)?;
     if let Known::Stream = poster.known {
         return Err(id_taken());
@@ -62,7 +59,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     let message = Message {
         username: access.username.unwrap_or_default(),
         content: new.content,
-        actions: Actions::check(Program::Bot(caller.user), &new.actions, || action_buttons::takes_clicks(tx, caller.user))?,
+        actions: Actions::check_of_bot(tx, caller.user, &new.actions)?,
         ..Message::new(new.id.unwrap_or_else(MessageId::new), channel, access.organisation, tx.now())
     };
     let message = inserting::write(tx, message.by(caller.user, poster.profile), root)?;

@@ -10,7 +10,7 @@ use crate::{
     db::Tx,
     domain::messages::{
         mentions::{self, Mention, Place},
-        record::{self, FED, Message},
+        record::{self, FED, Message, UNKNOWN_THREAD},
     },
     error::Result,
     id::{ChannelId, MessageId, UserId},
@@ -33,6 +33,12 @@ impl Root {
         let sql = "select n, id, user_id, type, mentions, reply_count from messages
             where id = ?1 and channel_id = ?2 and root is null and deleted_at is null";
         Ok(conn.prepare_cached(sql)?.query_row((id, channel), Root::from_row).optional()?)
+    }
+
+    /// The post that replies go to, if there are to be any. 404 if it is not there.
+    pub fn find_if_any(conn: &Connection, channel: ChannelId, thread: Option<MessageId>) -> Result<Option<Root>> {
+        let Some(thread) = thread else { return Ok(None) };
+        Ok(Some(Root::find(conn, channel, thread)?.ok_or(UNKNOWN_THREAD)?))
     }
 
     /// The top-level post of this `n`.

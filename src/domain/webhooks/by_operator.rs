@@ -67,7 +67,7 @@ pub fn show(conn: &Connection, id: WebhookId) -> Result<Listed> {
 /// Makes a webhook inactive, and tells its owner by mail and by push. Its queue is kept.
 pub fn disable(tx: &mut Tx, id: WebhookId) -> Result<()> {
     show(tx, id)?;
-    suspension::stop(tx, id, Status::Inactive, "an administrator of the server has disabled it").map(drop)
+    suspension::stop(tx, id, Status::Inactive, "an administrator of the server has disabled it")
 }
 
 /// Makes all queued deliveries of a webhook due now, as if none had failed. Returns their number. 422 for one that is not

@@ -44,17 +44,9 @@ pub struct Attempt {
     pub read_as: String,
 }
 
-/// Records a feed that a webhook received, with the action `feed` if it was taken and `paused` if not.
-pub fn record_received(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId, received: &Received) -> Result<()> {
-    record(tx, webhook, action, callback, received, (200, ""))
-}
-
-/// Records a feed whose body was refused, with the answer's status and words.
-pub fn record_refused_post(tx: &mut Tx, webhook: WebhookId, received: &Received, (status, why): (u16, &str)) -> Result<()> {
-    record(tx, webhook, "feed", CallbackId::new(), received, (status, why))
-}
-
-fn record(
+/// Records a feed that a webhook received, with the action `feed`, or `paused` if it was not posted for that, and with the answer's
+/// status and the words of a refusal.
+pub fn record_received(
     tx: &mut Tx,
     webhook: WebhookId,
     action: &str,

@@ -50,24 +50,44 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Checks the fields. 422 for a text that is empty, too long or has control characters, an invalid address, and another
-    /// status.
-    fn check(&self) -> Result<Checked<'_>> {
-        posting::Content::check(&self.message, "message").map_err(Error::Invalid)?;
-        self.check_labels().map_err(Error::Invalid)
+    /// The message, with these names where the feed gives none. 422 for a text that is empty, too long or has control characters,
+    /// an invalid address, and another status.
+    fn message(
+        &self,
+        tx: &Tx,
+        (channel, organisation): (ChannelId, OrganisationId),
+        (name, event_name): (&str, &str),
+    ) -> Result<Message> {
+        let checked = || -> Result<Message, Refusal> {
+            posting::Content::check(&self.message, "message")?;
+            Ok(Message {
+                content: self.message.clone(),
+                username: first_of(Username::check(&self.username, "username")?, name).into(),
+                event_name: first_of(EventName::check(&self.event_name, "event_name")?, event_name).into(),
+                action_type: ActionType::check(&self.action_type, "action_type")?.into(),
+                avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?.into(),
+                status: shown(Status::check(self.status.as_deref().unwrap_or("success"), "status")?).into(),
+                kind: FED.into(),
+                ..Message::new(MessageId::new(), channel, organisation, tx.now())
+            })
+        };
+        checked().map_err(Error::Invalid)
     }
 
-    fn check_labels(&self) -> Result<Checked<'_>, Refusal> {
-        Ok(Checked {
-            content: &self.message,
-            username: Username::check(&self.username, "username")?,
-            event_name: EventName::check(&self.event_name, "event_name")?,
-            action_type: ActionType::check(&self.action_type, "action_type")?,
-            avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
-            status: shown(Status::check(self.status.as_deref().unwrap_or("success"), "status")?),
-            quotes_strangers: self.quotes_strangers,
-            actions: &self.actions,
-        })
+    /// Posts the message with the feed's actions. 422 for bad ones, and for those of a program that takes no clicks.
+    fn post(
+        &self,
+        tx: &mut Tx,
+        mut message: Message,
+        (caller, program): (Option<Caller>, Program),
+        root: Option<Root>,
+    ) -> Result<MessageId> {
+        message.actions = Actions::check(program, &self.actions, || takes_clicks(tx, program))?;
+        if let Some(Caller { user, .. }) = caller {
+            message = message.by(user, Profile::find(tx, user)?); // a member's post has the member's picture
+        }
+        let write = if self.quotes_strangers { inserting::write_as_is } else { inserting::write };
+        Ok(write(tx, message, root)?.id)
     }
 }
 
@@ -77,45 +97,6 @@ fn shown(status: &str) -> &str {
         "firing" => "error",
         "resolved" => "success",
         other => other,
-    }
-}
-
-/// The fields of a [`Feed`] after their checks.
-struct Checked<'a> {
-    content: &'a str,
-    username: &'a str,
-    event_name: &'a str,
-    action_type: &'a str,
-    avatar_url: &'a str,
-    status: &'a str,
-    quotes_strangers: bool,
-    actions: &'a [action_buttons::New],
-}
-
-impl Checked<'_> {
-    fn post(
-        self,
-        tx: &mut Tx,
-        (caller, program): (Option<Caller>, Program),
-        (channel, organisation): (ChannelId, OrganisationId),
-        root: Option<Root>,
-    ) -> Result<MessageId> {
-        let mut message = Message {
-            content: self.content.into(),
-            username: self.username.into(),
-            event_name: self.event_name.into(),
-            action_type: self.action_type.into(),
-            avatar_url: self.avatar_url.into(),
-            status: self.status.into(),
-            kind: FED.into(),
-            actions: Actions::check(program, self.actions, || takes_clicks(tx, program))?,
-            ..Message::new(MessageId::new(), channel, organisation, tx.now())
-        };
-        if let Some(Caller { user, .. }) = caller {
-            message = message.by(user, Profile::find(tx, user)?); // a member's post has the member's picture
-        }
-        let write = if self.quotes_strangers { inserting::write_as_is } else { inserting::write };
-        Ok(write(tx, message, root)?.id)
     }
 }
 
@@ -140,8 +121,8 @@ pub fn is_known_slug(conn: &Connection, slug: &str) -> Result<bool> {
 /// Posts a feed under the webhook's names, where the feed gives none, and records it with what was received. A paused webhook only
 /// records it, and so does one that gets no feed, because the program had nothing to tell: there is no message. For everybody who
 /// knows the slug and, if the webhook has a secret for that, proves to know it. A caller with a bearer must have the right to post in
-/// the channel, and is the author. 404 for an unknown slug; 401 without that proof; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the channel or the right to post; 422
-/// for an invalid feed.
+/// the channel, and is the author. 404 for an unknown slug; 401 without that proof; 403 for an inactive webhook, an archived
+/// channel, and a webhook whose owner has lost access to the channel or the right to post; 422 for an invalid feed.
 pub fn receive(
     tx: &mut Tx,
     caller: Option<Caller>,
@@ -151,7 +132,7 @@ pub fn receive(
 ) -> Result<Option<MessageId>> {
     let target = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
     if let Some(sealed) = &target.sender_secret {
-        let secret = record::open(tx, sealed)?;
+        let secret = record::open(tx, sealed, "webhook")?;
         if !proof.shows(&secret, tx.now().unix_seconds()) {
             return Err(Error::Unauthorized(Code::SenderUnproved, "The request is not signed with the webhook's sender_secret"));
         }
@@ -169,26 +150,22 @@ pub fn receive(
     if !rights.is_some_and(|rights| rights.contains(Rights::POST_MESSAGES)) {
         return Err(Error::Forbidden(Code::WebhookOwnerBarred, "The webhook's owner may not post in the channel any more"));
     }
-    let checked = feed.map(Feed::check).transpose()?;
-    if target.status == record::Status::Paused {
-        history::record_received(tx, target.webhook, "paused", CallbackId::new(), received)?;
-        return Ok(None);
-    }
-    let Some(mut checked) = checked else {
-        history::record_received(tx, target.webhook, "feed", CallbackId::new(), received)?;
-        return Ok(None);
+    let (place, names) = ((target.channel, target.organisation), (&*target.name, &*target.event_name));
+    let message = feed.map(|feed| feed.message(tx, place, names)).transpose()?;
+    let is_paused = target.status == record::Status::Paused;
+    let posted = match feed.zip(message).filter(|_| !is_paused) {
+        Some((feed, message)) => Some(feed.post(tx, message, (caller, Program::Webhook(target.webhook)), None)?),
+        None => None,
     };
-    checked.username = first_of(checked.username, &target.name);
-    checked.event_name = first_of(checked.event_name, &target.event_name);
-    let message = checked.post(tx, (caller, Program::Webhook(target.webhook)), (target.channel, target.organisation), None)?;
-    history::record_received(tx, target.webhook, "feed", CallbackId(message.0), received)?;
-    Ok(Some(message))
+    let callback = posted.map_or_else(CallbackId::new, |message| CallbackId(message.0));
+    history::record_received(tx, target.webhook, if is_paused { "paused" } else { "feed" }, callback, received, (200, ""))?;
+    Ok(posted)
 }
 
 /// Records a feed whose body was refused with this status and these words, if a webhook has the slug. For everybody who knows the slug.
 pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u16, &str)) -> Result<()> {
     match find(tx, slug)? {
-        Some(target) => history::record_refused_post(tx, target.webhook, received, refusal),
+        Some(target) => history::record_received(tx, target.webhook, "feed", CallbackId::new(), received, refusal),
         None => Ok(()),
     }
 }
@@ -200,9 +177,9 @@ pub fn post_as_member(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Fe
     let access = access::require_poster(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
-    let mut checked = feed.check()?;
-    checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, (Some(caller), Program::Bot(caller.user)), (channel, access.organisation), None)
+    let names = (access.username.as_deref().unwrap_or_default(), "");
+    let message = feed.message(tx, (channel, access.organisation), names)?;
+    feed.post(tx, message, (Some(caller), Program::Bot(caller.user)), None)
 }
 
 /// Posts what a program answers to a call, as a reply if there is a `root`. Where the answer gives no name, the program's is shown. 422
@@ -214,9 +191,8 @@ pub(in crate::domain) fn post_answer(
     (program, name): (Program, &str),
     answer: &Feed,
 ) -> Result<MessageId> {
-    let mut checked = answer.check()?;
-    checked.username = first_of(checked.username, name);
-    checked.post(tx, (None, program), place, root)
+    let message = answer.message(tx, place, (name, ""))?;
+    answer.post(tx, message, (None, program), root)
 }
 
 /// Whether the program may post actions. One that is just answering a call may.

@@ -53,8 +53,6 @@ text_enum! {
     }
 }
 
-const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
-
 /// The error for a missing webhook in a channel whose webhooks the caller manages.
 pub(in crate::domain) const UNKNOWN: Error = Error::NotFound(Code::WebhookNotFound);
 
@@ -68,12 +66,15 @@ pub(in crate::domain) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<Strin
         )?
         .query_map((id, conn.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    sealed.iter().map(|secret| open(conn, secret)).collect()
+    sealed.iter().map(|secret| open(conn, secret, "webhook")).collect()
 }
 
-/// A secret that is stored with a webhook. 422 when the server's key can't open it.
-pub(super) fn open(conn: &View, sealed: &[u8]) -> Result<String> {
-    conn.site().keys().unseal(sealed).map_err(|_| Error::Invalid(Code::SecretUnreadable.says(SEALED)))
+/// A secret that is stored with a program, which `whose` names. 422 when the server's key can't open it.
+pub(in crate::domain) fn open(conn: &View, sealed: &[u8], whose: &str) -> Result<String> {
+    conn.site().keys().unseal(sealed).map_err(|_| {
+        let says = format!("the {whose}'s secret can't be read, for the server's key was replaced: give it a new one");
+        Error::Invalid(Code::SecretUnreadable.says(says))
+    })
 }
 
 /// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
@@ -84,19 +85,15 @@ pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId)
 
 /// Reads the channel's oldest webhook. For managers. 404 for hidden channels, and when there is none.
 pub fn oldest_of_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
-    access::require_webhook_manager(conn, caller, channel, UNKNOWN_CHANNEL)?;
-    some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
+    list(conn, caller, channel, Page { size: 1, offset: 0 })?.pop().ok_or(UNKNOWN)
 }
 
 /// Lists the channel's webhooks, oldest first. For managers. 404 for hidden channels.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
     access::require_webhook_manager(conn, caller, channel, UNKNOWN_CHANNEL)?;
-    some(conn, channel, page.size, page.offset)
-}
-
-fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {
     let sql = format!("{SELECT} where channel_id = ?1 and deleted_at is null order by created_at, id limit ?2 offset ?3");
-    let found = conn.prepare_cached(&sql)?.query_map((channel, limit, offset), from_row)?.collect::<rusqlite::Result<_>>()?;
+    let found =
+        conn.prepare_cached(&sql)?.query_map((channel, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
 

@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// Makes a webhook inactive, or an active one paused, and tells its owner by mail and by push. Changes nothing if it was
-/// deleted meanwhile, alone or with its channel. Its queue is kept. Returns whether the webhook changed.
-pub(in crate::domain) fn stop(tx: &mut Tx, webhook: WebhookId, status: Status, reason: &str) -> Result<bool> {
+/// deleted meanwhile, alone or with its channel. Its queue is kept.
+pub(in crate::domain) fn stop(tx: &mut Tx, webhook: WebhookId, status: Status, reason: &str) -> Result<()> {
     let status = status.as_str();
     let stopped: Option<UserId> = tx
         .prepare_cached(
@@ -25,10 +25,9 @@ pub(in crate::domain) fn stop(tx: &mut Tx, webhook: WebhookId, status: Status, r
         .query_row((webhook, status, tx.now()), |row| row.get(0))
         .optional()?;
     schedule::changed(tx, webhook);
-    let Some(owner) = stopped else { return Ok(false) };
+    let Some(owner) = stopped else { return Ok(()) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
     owners::notify(tx, webhook, owner, reason, |told| {
         mail::webhook_stopped(&told.email, &told.name, &told.channel_name, status, reason)
-    })?;
-    Ok(true)
+    })
 }

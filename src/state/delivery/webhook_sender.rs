@@ -27,14 +27,15 @@ pub async fn send_test(app: &App, test: &Test) -> Result<Outcome> {
 /// Deadline of the program of a command, since somebody waits for its answer.
 const CALL_WITHIN: Duration = Duration::from_secs(3);
 
-/// Signs and sends a call of a command, or a click. 429 if no slot is free for the organisation or the host, 422 without an answer of success.
+/// Signs and sends a call of a command, or a click. 429 if no slot is free for the organisation or the host, 422 without an answer
+/// of success.
 pub async fn call_program(app: &App, call: &Prepared) -> Result<Reply> {
-    let permit = app.delivery.slots().acquire_for_test(call.organisation, &call.host).ok_or(Error::TooMany(1))?;
+    let permit = app.delivery.slots().acquire_for_test(call.organisation, &call.target.host).ok_or(Error::TooMany(1))?;
     let slot = Slot { app: app.clone(), permit };
     let failed = |why: String| Error::Invalid(Code::CommandFailed.says(format!("The program failed: {why}")));
-    let url = Url::parse(&call.url).map_err(Error::internal)?;
+    let url = Url::parse(&call.target.url).map_err(Error::internal)?;
     let body = (call.content_type, &*call.body);
-    let headers = signed(&call.id.to_string(), app.clock.now(), body, &call.secrets)?;
+    let headers = signed(&call.id.to_string(), app.clock.now(), body, &call.target.secrets)?;
     let reply = slot.app.outgoing.ask(&url, &headers, call.body.clone(), CALL_WITHIN).await;
     let reply = reply.map_err(|failure| failed(failure.to_string()))?;
     if (200..300).contains(&reply.status) { Ok(reply) } else { Err(failed(complaint(reply.status))) }

@@ -1,7 +1,7 @@
 //! Webhooks follow the event log. What happens in a channel becomes a delivery for each webhook of the channel that has chosen such
-//! events, a deletion erases the text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`departures`]). Deliveries
-//! and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no webhook are skipped in a
-//! read: where there are no webhooks, a post costs no second write.
+//! events, a deletion erases the text of stored events, and webhooks of users who left or were reclaimed change owner or pause
+//! ([`departures`]). Deliveries and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no
+//! webhook are skipped in a read: where there are no webhooks, a post costs no second write.
 
 use rusqlite::Connection;
 use serde_json::value::RawValue;
@@ -177,7 +177,7 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
         let message = row.message.map_or(Ok(None), |n| lists::find_by_number(tx, n))?;
         let Some(message) = message.filter(|message| message.kind != FED) else { return Ok(None) };
         let (kind, at) = (DeliveryKind::MessageCreated, message.created_at);
-        return Ok(Some(Event { kind, at, payload: queue::payload(kind, at, &message)?, text: Some(message.content) }));
+        return Ok(Some(Event { kind, at, payload: queue::payload(kind.name(), at, &message)?, text: Some(message.content) }));
     }
     // What happens to a reply is told to its channel and to its thread, and what happens to a member to them, too.
     if row.channel.is_none_or(|channel| Stream::Channel(channel).to_string() != row.stream) {
@@ -204,5 +204,5 @@ fn event(tx: &Tx, row: &Logged) -> Result<Option<Event>> {
     let (Some(kind), Some(data)) = (kind, data) else { return Ok(None) };
     let data = RawValue::from_string(data).map_err(Error::internal)?;
     let text = text.filter(|_| kind == DeliveryKind::MessageUpdated);
-    Ok(Some(Event { kind, at: row.created_at, payload: queue::payload(kind, row.created_at, data)?, text }))
+    Ok(Some(Event { kind, at: row.created_at, payload: queue::payload(kind.name(), row.created_at, data)?, text }))
 }

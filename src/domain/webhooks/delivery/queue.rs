@@ -1,4 +1,4 @@
-//! Deliveries: new posts and replies for the addresses of their channel's webhooks. [`super::following`] queues them, and
+//! Deliveries: what happens in a channel, for the addresses of its webhooks. [`super::following`] queues them, and
 //! they are sent later, in the order that [`super::schedule`] keeps.
 //!
 //! Claiming a delivery checks that those who answer for the webhook still have access to its channel. [`super::attempt_results`]
@@ -17,7 +17,6 @@ use crate::{
     domain::{
         slice_byte_budget,
         webhooks::{
-            delivery::kind::DeliveryKind,
             owners,
             record::{self, Status},
             suspension,
@@ -43,16 +42,9 @@ pub struct Delivery<D> {
     data: D,
 }
 
-impl<D> Delivery<D> {
-    /// The body of a request of this kind.
-    pub(in crate::domain) fn new(r#type: &'static str, timestamp: Time, data: D) -> Delivery<D> {
-        Delivery { r#type, timestamp, data }
-    }
-}
-
-/// Builds the body of a delivery.
-pub(in crate::domain) fn payload(kind: DeliveryKind, timestamp: Time, data: impl Serialize) -> Result<String> {
-    serde_json::to_string(&Delivery::new(kind.name(), timestamp, data)).map_err(Error::internal)
+/// The body of a delivery, or of a call of a program. `type` is the name of a kind.
+pub(in crate::domain) fn payload(r#type: &'static str, timestamp: Time, data: impl Serialize) -> Result<String> {
+    serde_json::to_string(&Delivery { r#type, timestamp, data }).map_err(Error::internal)
 }
 
 /// A delivery under lease, or a test, with all that an attempt needs.

@@ -144,7 +144,7 @@ pub fn build_test(conn: &View, caller: Caller, channel: ChannelId, webhook: Webh
     require_address(&webhook)?;
     let message = "A test: this webhook's deliveries arrive.";
     let data = Tested { webhook_id: webhook.id, webhook_name: &webhook.name, channel_id: channel, message };
-    let payload = queue::payload(DeliveryKind::Test, conn.now(), data)?;
+    let payload = queue::payload(DeliveryKind::Test.name(), conn.now(), data)?;
     let event = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
