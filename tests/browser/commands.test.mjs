@@ -76,7 +76,7 @@ for (const kind of BROWSERS) {
       await answered('Nobody here is called nobody-of-that-name.')
       const isMuted = async () => (await ada.call('GET', `/channels/${dock}`)).is_muted
       await write('/mute')
-      await answered('Muted: only mentions of you stand out here. /mute unmutes.')
+      await answered('Muted: only mentions of you stand out here. Write /mute again to unmute.')
       assert.equal(await isMuted(), true)
       await page.waitForSelector('.place[aria-current] [aria-label="Muted"]')
       await write('/mute')

@@ -114,7 +114,7 @@ export default {
   commandTopicDone: 'הנושא נקבע.',
   commandInvite: 'מוסיף אנשים לערוץ',
   commandInviteHint: '@name …',
-  commandMute: 'משתיק כאן, או מבטל את ההשתקה',
+  commandMute: 'משתיק את השיחה, או מבטל את ההשתקה',
   commandMuted: 'מושתק: כאן יבלטו רק הודעות שמזכירות אתכם. ‎/mute מבטל את ההשתקה.',
   commandUnmuted: 'ההשתקה בוטלה.',
   commandLeave: 'עוזב את הערוץ',
