@@ -197,8 +197,8 @@ fn free_space(data: &Path) -> Finding {
     }
 }
 
-/// Scheduled backups are recent. A server whose backups fail goes on, and mails its administrators once. Whether they can be written
-/// is checked with the settings.
+/// Scheduled backups are recent. A server whose backups fail goes on, and mails its administrators once. Whether they can be
+/// written is checked with the settings.
 fn backups(settings: &Settings) -> Finding {
     let check = "backups";
     let Some(schedule) = wiring::schedule(settings) else {

@@ -1,10 +1,10 @@
 //! The version of the schema, and the steps that migrate an older database.
 //!
-//! `schema.sql` is the whole current schema: a new file runs it and nothing else. An older file runs the steps that it
-//! lacks; each leads from the version before it to the version in its name. Which steps an older file lacks is recognised by
-//! its definitions ([`super::schema_history`]), because version 1 has named thirteen schemas: `migrations/0001.sql` is the oldest, and
-//! the steps in `migrations/0001/` lead to that of the first release. A file whose definitions are not those of its version is
-//! refused before anything is written. To change the schema:
+//! `schema.sql` is the whole current schema: a new file runs it and nothing else. An older file runs the steps that it lacks;
+//! each leads from the version before it to the version in its name. Which steps an older file lacks is recognised by its
+//! definitions ([`super::schema_history`]), because version 1 has named thirteen schemas: `migrations/0001.sql` is the oldest,
+//! and the steps in `migrations/0001/` lead to that of the first release. A file whose definitions are not those of its version
+//! is refused before anything is written. To change the schema:
 //!
 //! 1. Change `schema.sql` to the new schema.
 //! 2. Write the step as the next file in `migrations/`, and include it with the next version at the end of [`HISTORY`].

@@ -34,7 +34,8 @@ pub enum Class {
     /// A read that is open to everybody. It takes no user's permit, whether the caller has a session or not.
     Public,
     /// A list, bounded in rows: two at a time for a user, so that two tabs don't wait for each other, and two for all callers
-    /// without a session. A client that asks for more gets them in turn. No search holds them up, because they have slots of their own.
+    /// without a session. A client that asks for more gets them in turn. No search holds them up, because they have slots of
+    /// their own.
     List(Option<UserId>),
 }
 

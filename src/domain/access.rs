@@ -93,8 +93,8 @@ impl Membership {
 }
 
 impl Caller {
-    /// Whether the caller, who is this member, sees the addresses of bots and commands: a manager of webhooks, whose token, if it is one, has
-    /// that scope.
+    /// Whether the caller, who is this member, sees the addresses of bots and commands: a manager of webhooks, whose token, if
+    /// it is one, has that scope.
     pub fn sees_program_urls(self, own: Membership) -> bool {
         own.rights.contains(Rights::MANAGE_WEBHOOKS) && self.grant.require_scope(Scope::Webhooks, true).is_ok()
     }

@@ -1,8 +1,8 @@
 //! Erases a person from the server, and keeps what they wrote under "Deleted user".
 //!
 //! It may be a lot, and each write holds up all others, so it is done in steps: [`revoke`], then [`leave_an_organisation`] and
-//! [`rename_author`] until nothing is left, then [`finish`]. Until then, an interrupted run is repeated from the beginning. Above all
-//! other areas.
+//! [`rename_author`] until nothing is left, then [`finish`]. Until then, an interrupted run is repeated from the beginning.
+//! Above all other areas.
 
 use rusqlite::{Connection, OptionalExtension};
 

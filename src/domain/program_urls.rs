@@ -7,8 +7,8 @@ use crate::{
     site::Site,
 };
 
-/// Checks an address to which this server sends requests: http or https and not on this server, because what it sends would come back
-/// to it. Returns the address, and its host with the port. 422 for any other.
+/// Checks an address to which this server sends requests: http or https and not on this server, because what it sends would
+/// come back to it. Returns the address, and its host with the port. 422 for any other.
 pub(in crate::domain) fn check<'a>(site: &Site, text: &'a str, field: &str) -> Result<(&'a str, String)> {
     let url = text::web_address(text, field).map_err(Error::Invalid)?;
     if site.is_own(&url) {

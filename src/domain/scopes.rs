@@ -260,8 +260,8 @@ impl Grant {
         matches!(self, Grant::Token { is_limited: true, .. })
     }
 
-    /// Checks that a token may be used for the operation, which is its method and the template of its path below `/api/v1`, as the router
-    /// writes it. 403 if no scope opens the operation; otherwise as [`Grant::require_scope`].
+    /// Checks that a token may be used for the operation, which is its method and the template of its path below `/api/v1`, as
+    /// the router writes it. 403 if no scope opens the operation; otherwise as [`Grant::require_scope`].
     pub fn require_operation(self, method: &str, template: &str) -> Result<()> {
         if self == Grant::Session || template == ASSISTANTS {
             return Ok(());

@@ -52,8 +52,8 @@ impl Embed {
     }
 }
 
-/// The text without Discord's own marks: `<@1>`, `<@&1>` and `<#1>` are identifiers that mean nobody here, and `<:name:1>` is an emoji
-/// that only Discord has.
+/// The text without Discord's own marks: `<@1>`, `<@&1>` and `<#1>` are identifiers that mean nobody here, and `<:name:1>` is
+/// an emoji that only Discord has.
 fn plain(text: &str) -> String {
     let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once('<') {

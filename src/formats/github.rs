@@ -28,8 +28,8 @@ object! {
     struct Suite { head_branch: String }
 }
 
-/// The post of an event of GitHub, or of a program that has its events; `None` for one of no news, such as a label or a run that has
-/// only begun.
+/// The post of an event of GitHub, or of a program that has its events; `None` for one of no news, such as a label or a run
+/// that has only begun.
 pub fn post(program: &str, event: &str, body: &Value) -> Option<Post> {
     let read = Event::read(body);
     let (text, status) = match event {

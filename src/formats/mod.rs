@@ -1,7 +1,8 @@
 //! Bodies and files of other programs, as text: pure functions, which know nothing of this server.
 //!
-//! A program that posts to an incoming webhook is recognised by its header or by the shape of its body ([`SendingProgram::recognise`]), and
-//! its body becomes a [`Post`]. Each program has a file, which reads only the fields that it shows ([`lenient_fields`]).
+//! A program that posts to an incoming webhook is recognised by its header or by the shape of its body
+//! ([`SendingProgram::recognise`]), and its body becomes a [`Post`]. Each program has a file, which reads only the fields that
+//! it shows ([`lenient_fields`]).
 
 mod alerts;
 pub mod bounded_lists;

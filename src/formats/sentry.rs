@@ -1,5 +1,6 @@
-//! Issues and alerts of Sentry: its integrations (<https://docs.sentry.io/organization/integrations/integration-platform/webhooks/>), which
-//! name the resource in a header, and its older plugin for webhooks.
+//! Issues and alerts of Sentry: its integrations
+//! (<https://docs.sentry.io/organization/integrations/integration-platform/webhooks/>), which name the resource in a header,
+//! and its older plugin for webhooks.
 
 use serde_json::Value;
 

@@ -184,8 +184,8 @@ async fn follow(app: &App) -> Result<()> {
 /// Deliveries of a webhook that follow each other in one slot, at most: others of the same host may become due meanwhile.
 const IN_A_ROW: usize = 100;
 
-/// Delivers an event, and then the webhook's next ones, as long as the target answers promptly and no other webhook waits for a slot.
-/// Each is then claimed in the commit that records the one before it.
+/// Delivers an event, and then the webhook's next ones, as long as the target answers promptly and no other webhook waits for a
+/// slot. Each is then claimed in the commit that records the one before it.
 async fn deliver(slot: &Slot, first: Claimed) {
     let mut next = Some(first);
     for left in (0..IN_A_ROW).rev() {

@@ -24,8 +24,8 @@ use crate::{
 
 /// Requests per second of a user, not of a session: another session must not add to the rate.
 const USER_RATE: u32 = 60;
-/// Requests of a user at once: five tabs that a browser restores send 15 with `GET /start`, and 125 where a client of the API asks for
-/// each list by itself.
+/// Requests of a user at once: five tabs that a browser restores send 15 with `GET /start`, and 125 where a client of the API
+/// asks for each list by itself.
 const USER_BURST: u32 = 240;
 /// Commands per second on all of a user's sockets. The burst lets a socket subscribe to all of the user's channels at once
 /// and do so again after a reconnect.
@@ -45,8 +45,8 @@ const HASHES_OF_NETWORK: usize = 2;
 /// Log-ins of one network in progress: as many people may arrive at once behind one router. Those that fail count towards the
 /// rate of the address, and right ones towards no rate.
 const LOG_INS_OF_NETWORK: usize = 100;
-/// Codes of one network that are exchanged at the issuer at once; more wait. So nobody has this server flood the issuer, which might
-/// then refuse everybody's.
+/// Codes of one network that are exchanged at the issuer at once; more wait. So nobody has this server flood the issuer, which
+/// might then refuse everybody's.
 const EXCHANGES_OF_NETWORK: usize = 4;
 
 /// The forms that need no session; each has a rate of its own.

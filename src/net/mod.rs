@@ -1,4 +1,4 @@
-//! The network below HTTP's handlers: clients' [`client_socket`]s, the [`client_address`] and the [`origins`] that count, the
+//! The network below HTTP's handlers: the [`client_socket`], the [`client_address`] and the [`origins`] that count, the
 //! [`bounded_request_body`], and the [`trusted_authorities`] of connections to others.
 
 pub mod bounded_request_body;

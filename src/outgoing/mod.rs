@@ -158,8 +158,8 @@ pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
     }
 }
 
-/// The beginning of the body. The outcome of a delivery depends on the status alone, so a body that breaks off or is too slow or too long
-/// is cut, and is no failure.
+/// The beginning of the body. The outcome of a delivery depends on the status alone, so a body that breaks off or is too slow
+/// or too long is cut, and is no failure.
 async fn read(mut response: Response, deadline: Instant) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {

@@ -45,10 +45,10 @@ impl Api {
 
     /// Mute a channel
     ///
-    /// For the caller alone, who must be in the channel. Direct messages and archived channels can be muted, too. Unread
-    /// posts are counted as before, and so are mentions of the caller, but not those of everybody; clients show its other posts
-    /// without emphasis, and the `unread_count` of the organisation in `GET /start` leaves them out. The caller's own devices are told. The mute ends
-    /// with the membership.
+    /// For the caller alone, who must be in the channel. Direct messages and archived channels can be muted, too. Unread posts
+    /// are counted as before, and so are mentions of the caller, but not those of everybody; clients show its other posts
+    /// without emphasis, and the `unread_count` of the organisation in `GET /start` leaves them out. The caller's own devices
+    /// are told. The mute ends with the membership.
     #[oai(path = "/channels/:channel_id/mute", method = "post", operation_id = "muteChannel", tag = "Tag::Channels")]
     async fn mute(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Mute>> {
         let channels_id = *channel_id;

@@ -1,7 +1,8 @@
 //! Imports an export of Slack: translates it into the records of an exported organisation, which the one import writes.
 //!
-//! The lists of people and channels are read value by value, and so are the messages, day by day. What an import holds is bounded:
-//! the entries of the zip ([`archive`]), people and channels ([`import_memory_budget`]), and the messages of a day that are put in order.
+//! The lists of people and channels are read value by value, and so are the messages, day by day. What an import holds is
+//! bounded: the entries of the zip ([`archive`]), people and channels ([`import_memory_budget`]), and the messages of a day
+//! that are put in order.
 
 mod archive;
 mod channels;

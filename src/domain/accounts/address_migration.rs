@@ -5,8 +5,8 @@ use crate::{db::Tx, domain::text, error::Result};
 /// The key in `meta` that says that it is done.
 const DONE: &str = "domains_in_ascii";
 
-/// The statements that find and change the addresses of accounts and of open invitations, and the log line if the other form is taken.
-/// Only characters beyond ASCII have another form.
+/// The statements that find and change the addresses of accounts and of open invitations, and the log line if the other form is
+/// taken. Only characters beyond ASCII have another form.
 const STATEMENTS: [(&str, &str, &str); 2] = [
     (
         "select email from users where email glob '*[^ -~]*'",

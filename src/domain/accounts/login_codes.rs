@@ -86,7 +86,8 @@ pub fn take(tx: &mut Tx, request: &str, code: &str) -> Result<Option<UserId>> {
     Ok(taken)
 }
 
-/// Deletes at most `limit` requests whose codes expired before `now`, and whose wrong codes don't count against an account any more.
+/// Deletes at most `limit` requests whose codes expired before `now`, and whose wrong codes don't count against an account any
+/// more.
 pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from code_requests where hash in (select hash from code_requests
                  where expires_at < ?1 and (user_id is null or tries = 0 or expires_at < ?2) limit ?3)";

@@ -1,8 +1,9 @@
 //! Links in mails: magic links, password resets, and verification of the address.
 //!
 //! An unknown address gets the same answer as a known one, at the same cost: its mail is queued, too, and dropped later
-//! ([`super::unwritten_mails`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that were mailed
-//! before stay valid. The limit of the requesting network is kept before that ([`crate::limits::Limits::mailed_link`]).
+//! ([`super::unwritten_mails`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that
+//! were mailed before stay valid. The limit of the requesting network is kept before that
+//! ([`crate::limits::Limits::mailed_link`]).
 
 use crate::{
     db::{Tx, View},
@@ -21,8 +22,8 @@ use crate::{
     mail::{self, Blank, MailKind},
 };
 
-/// Mails a link to the account of an address in the form of [`crate::domain::text::existing_account_address`]. Anybody may ask. 422 if
-/// the link would verify an address that is verified already.
+/// Mails a link to the account of an address in the form of [`crate::domain::text::existing_account_address`]. Anybody may ask.
+/// 422 if the link would verify an address that is verified already.
 pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::EmailVerification
         && accounts::find_by_email(tx, email)?.is_some_and(|user| user.is_active && user.is_verified)
@@ -49,8 +50,8 @@ pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
     Ok(request)
 }
 
-/// Queues a mail with a link, which is written once it is due ([`super::unwritten_mails`]). Past a limit it changes nothing: it voids no
-/// token without a mail that replaces it.
+/// Queues a mail with a link, which is written once it is due ([`super::unwritten_mails`]). Past a limit it changes nothing: it
+/// voids no token without a mail that replaces it.
 pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     let kind = match purpose {
         Purpose::MagicLink => MailKind::MagicLink,

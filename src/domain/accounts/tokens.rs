@@ -161,7 +161,8 @@ pub fn find_session(conn: &View, token: &str) -> Result<Option<SessionId>> {
     Ok(conn.prepare_cached(sql)?.query_row((secret::sha256(token), conn.now()), |row| row.get(0)).optional()?)
 }
 
-/// Lists a user's live tokens, newest first. For the user, for those who manage the bot, and for superadmins; 404 for other callers.
+/// Lists a user's live tokens, newest first. For the user, for those who manage the bot, and for superadmins; 404 for other
+/// callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Token>> {
     require_seen(conn, caller, user)?;
     live(conn, user, conn.now(), page)
@@ -174,8 +175,8 @@ pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Ve
     select(conn, which, (user, now, page.size, page.offset))
 }
 
-/// Checks that the user's tokens are for the caller to see and to end: the user's own, those of a bot that the caller manages, and all
-/// for superadmins. 404 if not.
+/// Checks that the user's tokens are for the caller to see and to end: the user's own, those of a bot that the caller manages,
+/// and all for superadmins. 404 if not.
 fn require_seen(conn: &Connection, caller: Caller, user: UserId) -> Result<()> {
     if access::find_managed_bot(conn, caller, user)?.is_some() { Ok(()) } else { sessions::require_own(conn, caller, user) }
 }

@@ -21,8 +21,8 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The prefix of the keys in `meta` that say when the owner of an account was mailed about guesses; the account's id follows.
 const TOLD: &str = "guessed ";
 
-/// Leases the mail that has been due longest, as [`mail_queue::claim`] does, and writes it if it is blank. None if there is none, or
-/// nobody to send it to.
+/// Leases the mail that has been due longest, as [`mail_queue::claim`] does, and writes it if it is blank. None if there is
+/// none, or nobody to send it to.
 pub fn claim_and_write(tx: &mut Tx) -> Result<Option<Claimed>> {
     let Some(claimed) = mail_queue::claim(tx)? else { return Ok(None) };
     let Some(blank) = claimed.mail.blank.clone() else { return Ok(Some(claimed)) };

@@ -1,5 +1,5 @@
-//! What becomes of a program's answers to a call. The first answer is that of the request itself; later ones go to the address in it,
-//! for half an hour.
+//! What becomes of a program's answers to a call. The first answer is that of the request itself; later ones go to the address
+//! in it, for half an hour.
 
 use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
@@ -105,8 +105,8 @@ pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<R
     Ok(reply)
 }
 
-/// Shows a later answer: to the caller as an event. For everybody who knows the token. 404 for an unknown token, after half an hour and
-/// after five answers; other errors as in [`answer`].
+/// Shows a later answer: to the caller as an event. For everybody who knows the token. 404 for an unknown token, after half an
+/// hour and after five answers; other errors as in [`answer`].
 pub fn answer_later(tx: &mut Tx, token: &str, answer: &Answer) -> Result<()> {
     let hash = secret::sha256(token);
     let counted = "update calls set answers = answers + 1 where token_hash = ?1 and answers < ?2 and expires_at > ?3";
@@ -175,8 +175,8 @@ fn find(tx: &Tx, token: &str) -> Result<Option<UnderWay>> {
 }
 
 impl UnderWay {
-    /// Shows an answer. One for all is posted in the place of the call, under the program's name if it gives none. Whoever called must
-    /// still be allowed to post there. What a member has fed with their bearer stays in their words.
+    /// Shows an answer. One for all is posted in the place of the call, under the program's name if it gives none. Whoever
+    /// called must still be allowed to post there. What a member has fed with their bearer stays in their words.
     fn show(&self, tx: &mut Tx, answer: &Answer) -> Result<Reply> {
         let feed = &answer.feed;
         let access = access::require_poster(tx, Caller::operator_as(self.user), self.channel, UNKNOWN_CHANNEL)?;

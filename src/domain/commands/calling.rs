@@ -126,9 +126,9 @@ pub struct CommandCall<'a> {
     pub response_url: &'a str,
 }
 
-/// Prepares a call of a command in a channel. For members of the channel with the right to post. 404 for a hidden channel and for a
-/// command or thread that is not there, 403 without the right, in an archived channel, and if whoever answers for the command may not do
-/// so any more.
+/// Prepares a call of a command in a channel. For members of the channel with the right to post. 404 for a hidden channel and
+/// for a command or thread that is not there, 403 without the right, in an archived channel, and if whoever answers for the
+/// command may not do so any more.
 pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, call: &Call) -> Result<Prepared> {
     let access = access::require_poster(tx, caller, channel, UNKNOWN_CHANNEL)?;
     access.require_live()?;

@@ -55,9 +55,9 @@ pub struct ActionClick<'a> {
     pub response_url: &'a str,
 }
 
-/// Prepares a click. For members of the channel with the right to post. 404 for a hidden channel, and for a message or an action that is
-/// not there; 403 without the right, in an archived channel, and if the program takes no clicks any more; 422 while the program has not
-/// answered the same click.
+/// Prepares a click. For members of the channel with the right to post. 404 for a hidden channel, and for a message or an
+/// action that is not there; 403 without the right, in an archived channel, and if the program takes no clicks any more; 422
+/// while the program has not answered the same click.
 pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) -> Result<Clicking> {
     let Click { message, action, id } = click;
     let access = access::require_poster(tx, caller, channel, UNKNOWN_CHANNEL)?;

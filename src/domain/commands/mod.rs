@@ -77,8 +77,9 @@ pub struct New {
     pub form: Option<String>,
 }
 
-/// Makes a command, and returns it with the secret that signs its calls, which is never returned again. Needs `manage:webhooks`. 403 for
-/// outsiders, 422 for a bad field, a name that is taken or a client's own, and beyond the most commands of an organisation.
+/// Makes a command, and returns it with the secret that signs its calls, which is never returned again. Needs
+/// `manage:webhooks`. 403 for outsiders, 422 for a bad field, a name that is taken or a client's own, and beyond the most
+/// commands of an organisation.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New) -> Result<(Command, String)> {
     access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let name = check_name(&new.name)?;
@@ -139,8 +140,8 @@ pub struct Change {
     pub is_new_secret: bool,
 }
 
-/// Changes a command, and returns it with its secret if that is new. Needs `manage:webhooks`; the caller answers for it from now on. 403
-/// for outsiders, 404 for a command that is not the organisation's, 422 for a bad field and a name that is taken.
+/// Changes a command, and returns it with its secret if that is new. Needs `manage:webhooks`; the caller answers for it from
+/// now on. 403 for outsiders, 404 for a command that is not the organisation's, 422 for a bad field and a name that is taken.
 pub fn update(
     tx: &mut Tx,
     caller: Caller,
@@ -171,8 +172,8 @@ pub fn update(
     Ok((get(tx, organisation, id)?, secret))
 }
 
-/// Deletes a command. Calls under way can't be answered any more. Needs `manage:webhooks`. 403 for outsiders, 404 for a command that is
-/// not the organisation's.
+/// Deletes a command. Calls under way can't be answered any more. Needs `manage:webhooks`. 403 for outsiders, 404 for a command
+/// that is not the organisation's.
 pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: CommandId) -> Result<()> {
     access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let sql = "delete from commands where id = ?1 and organisation_id = ?2";

@@ -34,9 +34,9 @@ pub struct Target {
 pub(super) const UNAVAILABLE: Error =
     Error::Forbidden(Code::ProgramUnavailable, "The program that has posted this takes no clicks any more");
 
-/// Finds a program that may be called in a channel. For a command: 404 if it was deleted, 403 if whoever answers for it may not do so
-/// any more. For others: 403 if the program has gone, has no address any more, or may not be in the channel. 422 if the server's key
-/// can't open its secret.
+/// Finds a program that may be called in a channel. For a command: 404 if it was deleted, 403 if whoever answers for it may not
+/// do so any more. For others: 403 if the program has gone, has no address any more, or may not be in the channel. 422 if the
+/// server's key can't open its secret.
 pub(super) fn find(tx: &Tx, organisation: OrganisationId, channel: ChannelId, program: Program) -> Result<Target> {
     match program {
         Program::Command(id) => command(tx, organisation, channel, id),

@@ -62,8 +62,8 @@ pub struct Action {
 }
 
 impl Actions {
-    /// The actions of a message that the program posts; none for an empty list. 422 for a bad field, for more than [`MOST`], and for a
-    /// program that takes no clicks.
+    /// The actions of a message that the program posts; none for an empty list. 422 for a bad field, for more than [`MOST`],
+    /// and for a program that takes no clicks.
     pub fn check(program: Program, list: &[New], takes_clicks: impl FnOnce() -> Result<bool>) -> Result<Option<Actions>> {
         if list.is_empty() {
             return Ok(None);

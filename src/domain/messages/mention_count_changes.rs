@@ -23,7 +23,8 @@ pub(in crate::domain) struct Recount {
     pub of_thread: Vec<UserId>,
 }
 
-/// Replaces the rows that [`mentions::record`] wrote, after an edit. A member who has read the message has read its new mentions, too.
+/// Replaces the rows that [`mentions::record`] wrote, after an edit. A member who has read the message has read its new
+/// mentions, too.
 pub(in crate::domain) fn record_anew(tx: &Tx, place: Place, author: Option<UserId>, now: &[Mention]) -> Result<Recount> {
     let Place { channel, n, root } = place;
     let (were_all, were) = mentions::forget(tx, place)?;

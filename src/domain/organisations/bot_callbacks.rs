@@ -17,8 +17,8 @@ text::rules! {
     pub Address: Rule::web_address(2000);
 }
 
-/// Sets the address for clicks, for which the caller answers from now on, and makes a secret if one is wanted or there is none. Returns the
-/// secret if it is new. All checks of rights were made; 422 for a bad address.
+/// Sets the address for clicks, for which the caller answers from now on, and makes a secret if one is wanted or there is none.
+/// Returns the secret if it is new. All checks of rights were made; 422 for a bad address.
 pub(super) fn set(tx: &mut Tx, caller: Caller, bot: UserId, url: Option<&str>, is_new_secret: bool) -> Result<Option<String>> {
     if let Some(url) = url {
         let url = Address::check(url, "url").map_err(Error::Invalid)?;

@@ -15,7 +15,8 @@ pub(super) fn retire_bot(tx: &mut Tx, bot: UserId) -> Result<()> {
     sessions::end_others(tx, bot, None)
 }
 
-/// Passes the bots of somebody who has lost access to the organisation on to its owner, and ends their tokens, which that person knows.
+/// Passes the bots of somebody who has lost access to the organisation on to its owner, and ends their tokens, which that
+/// person knows.
 pub(super) fn pass_on(tx: &mut Tx, organisation: OrganisationId, former: UserId) -> Result<()> {
     sessions::end_tokens_of_bots(tx, former, Some(organisation))?;
     let passed = tx

@@ -1,6 +1,6 @@
-//! Bots: members of one organisation that are programs. A bot has an account without a mailbox and a password, which is used with
-//! tokens ([`tokens`](crate::domain::accounts::tokens)). Managing bots needs `manage:webhooks`. A bot's owner makes its tokens, and so
-//! can read whatever the bot can.
+//! Bots: members of one organisation that are programs. A bot has an account without a mailbox and a password, which is used
+//! with tokens ([`tokens`](crate::domain::accounts::tokens)). Managing bots needs `manage:webhooks`. A bot's owner makes its
+//! tokens, and so can read whatever the bot can.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
@@ -67,10 +67,9 @@ pub struct New {
     pub role: Option<String>,
 }
 
-/// Makes a bot of the caller, and adds it to the organisation and to its default channel. Returns it with the secret that signs clicks, if
-/// it has an address for them. Needs `manage:webhooks` and every right of the
-/// role. 403 for outsiders, 400 for an unknown role, 422 for a bad field, a username that is taken, and beyond the most bots of an
-/// organisation.
+/// Makes a bot of the caller, and adds it to the organisation and to its default channel. Returns it with the secret that signs
+/// clicks, if it has an address for them. Needs `manage:webhooks` and every right of the role. 403 for outsiders, 400 for an
+/// unknown role, 422 for a bad field, a username that is taken, and beyond the most bots of an organisation.
 pub fn make(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &New) -> Result<(Bot, Option<String>)> {
     let own = access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, OUTSIDER)?;
     let name = Name::check(&new.name, "name").map_err(Error::Invalid)?;
@@ -152,8 +151,9 @@ pub struct Change {
     pub is_new_secret: bool,
 }
 
-/// Changes what a bot shows, and where clicks go; returns it with the secret that signs them if that is new. Needs `manage:webhooks`; 403 for outsiders, 404 if the organisation has no such bot, 422 for a bad field
-/// and a username that is taken.
+/// Changes what a bot shows, and where clicks go; returns it with the secret that signs them if that is new. Needs
+/// `manage:webhooks`; 403 for outsiders, 404 if the organisation has no such bot, 422 for a bad field and a username that is
+/// taken.
 pub fn update(
     tx: &mut Tx,
     caller: Caller,
@@ -176,8 +176,8 @@ pub fn update(
     Ok((get(tx, bot)?, secret))
 }
 
-/// Removes a bot for good: its tokens and its membership end, and what it wrote stays. Needs `manage:webhooks` and every right of the
-/// bot's role. 403 for outsiders, 404 if the organisation has no such bot.
+/// Removes a bot for good: its tokens and its membership end, and what it wrote stays. Needs `manage:webhooks` and every right
+/// of the bot's role. 403 for outsiders, 404 if the organisation has no such bot.
 pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, bot: UserId) -> Result<()> {
     let access = find(tx, caller, organisation, bot)?;
     let member = memberships::get(tx, organisation, bot)?;

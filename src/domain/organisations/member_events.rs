@@ -16,7 +16,8 @@ use crate::{
     id::{OrganisationId, UserId},
 };
 
-/// Tells the organisation that a member has `joined`, was `updated` or was `removed`. `role` is the integer and the name of their role.
+/// Tells the organisation that a member has `joined`, was `updated` or was `removed`. `role` is the integer and the name of
+/// their role.
 pub fn announce_member(
     tx: &mut Tx,
     organisation: OrganisationId,

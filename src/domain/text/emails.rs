@@ -19,9 +19,9 @@ static LATIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{Latin}").expect
 
 /// An e-mail address in the form that is stored and compared; none if the text is no address.
 ///
-/// Lower-cases an address; in the part before the `@` only ASCII letters: Unicode has characters whose lower case is an ASCII letter,
-/// such as the Kelvin sign, and an address with one belongs to another mailbox. Latin letters don't stand beside Cyrillic or
-/// Greek ones. The domain is in ASCII, as the DNS has it. No part has a format character, which nobody sees.
+/// Lower-cases an address; in the part before the `@` only ASCII letters: Unicode has characters whose lower case is an ASCII
+/// letter, such as the Kelvin sign, and an address with one belongs to another mailbox. Latin letters don't stand beside
+/// Cyrillic or Greek ones. The domain is in ASCII, as the DNS has it. No part has a format character, which nobody sees.
 pub fn normalised_address(text: &str) -> Option<String> {
     let text = former(text)?;
     let (local, domain) = text.rsplit_once('@')?;
@@ -48,8 +48,8 @@ fn mixes_alphabets(local: &str) -> bool {
     LATIN.is_match(local) && LOOKALIKE.is_match(local)
 }
 
-/// The address of an account that may be there already. It has the form of [`normalised_address`]; one that this refuses has the form
-/// that it was stored in before such addresses were refused, so that their accounts can still be used.
+/// The address of an account that may be there already. It has the form of [`normalised_address`]; one that this refuses has
+/// the form that it was stored in before such addresses were refused, so that their accounts can still be used.
 pub fn existing_account_address(text: &str) -> Option<String> {
     normalised_address(text).or_else(|| former(text))
 }

@@ -1,5 +1,5 @@
-//! Format characters (Unicode category Cf) in names and symbols: nobody sees them, so that two names could look the same. The two joiners
-//! stay where writing needs them: Persian and other scripts between letters, families of emoji between those.
+//! Format characters (Unicode category Cf) in names and symbols: nobody sees them, so that two names could look the same. The
+//! two joiners stay where writing needs them: Persian and other scripts between letters, families of emoji between those.
 
 use std::sync::LazyLock;
 

@@ -118,11 +118,12 @@ pub fn is_known_slug(conn: &Connection, slug: &str) -> Result<bool> {
     Ok(find(conn, slug)?.is_some())
 }
 
-/// Posts a feed under the webhook's names, where the feed gives none, and records it with what was received. A paused webhook only
-/// records it, and so does one that gets no feed, because the program had nothing to tell: there is no message. For everybody who
-/// knows the slug and, if the webhook has a secret for that, proves to know it. A caller with a bearer must have the right to post in
-/// the channel, and is the author. 404 for an unknown slug; 401 without that proof; 403 for an inactive webhook, an archived
-/// channel, and a webhook whose owner has lost access to the channel or the right to post; 422 for an invalid feed.
+/// Posts a feed under the webhook's names, where the feed gives none, and records it with what was received. A paused webhook
+/// only records it, and so does one that gets no feed, because the program had nothing to tell: there is no message. For
+/// everybody who knows the slug and, if the webhook has a secret for that, proves to know it. A caller with a bearer must have
+/// the right to post in the channel, and is the author. 404 for an unknown slug; 401 without that proof; 403 for an inactive
+/// webhook, an archived channel, and a webhook whose owner has lost access to the channel or the right to post; 422 for an
+/// invalid feed.
 pub fn receive(
     tx: &mut Tx,
     caller: Option<Caller>,
@@ -162,7 +163,8 @@ pub fn receive(
     Ok(posted)
 }
 
-/// Records a feed whose body was refused with this status and these words, if a webhook has the slug. For everybody who knows the slug.
+/// Records a feed whose body was refused with this status and these words, if a webhook has the slug. For everybody who knows
+/// the slug.
 pub fn record_refused(tx: &mut Tx, slug: &str, received: &Received, refusal: (u16, &str)) -> Result<()> {
     match find(tx, slug)? {
         Some(target) => history::record_received(tx, target.webhook, "feed", CallbackId::new(), received, refusal),
@@ -182,8 +184,8 @@ pub fn post_as_member(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Fe
     feed.post(tx, message, (Some(caller), Program::Bot(caller.user)), None)
 }
 
-/// Posts what a program answers to a call, as a reply if there is a `root`. Where the answer gives no name, the program's is shown. 422
-/// for an invalid answer.
+/// Posts what a program answers to a call, as a reply if there is a `root`. Where the answer gives no name, the program's is
+/// shown. 422 for an invalid answer.
 pub(in crate::domain) fn post_answer(
     tx: &mut Tx,
     place: (ChannelId, OrganisationId),

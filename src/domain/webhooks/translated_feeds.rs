@@ -9,8 +9,9 @@ use crate::{
     formats::{self, Post, Status},
 };
 
-/// The feed of what another program tells. The program can't change its texts to fit, so they are made to fit: a text that is too long
-/// is cut, and a name or an address that no feed may have is left out or made one. No link in the text hides where it leads.
+/// The feed of what another program tells. The program can't change its texts to fit, so they are made to fit: a text that is
+/// too long is cut, and a name or an address that no feed may have is left out or made one. No link in the text hides where it
+/// leads.
 impl From<Post> for Feed {
     fn from(post: Post) -> Feed {
         let author = format_characters::without_format_characters(&text::printable(&post.author)).replace('\n', " ");

@@ -36,8 +36,8 @@ pub(in crate::domain) struct Logged {
     pub concerns: bool,
 }
 
-/// SQL condition under which a webhook `w` receives events of the row `e`, if it has chosen their kind: not those from before it began
-/// to deliver.
+/// SQL condition under which a webhook `w` receives events of the row `e`, if it has chosen their kind: not those from before
+/// it began to deliver.
 pub(in crate::domain) const RECEIVES: &str =
     "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
     and w.from_seq < e.seq";

@@ -86,8 +86,8 @@ pub fn save_cursor(tx: &mut Tx, seq: i64) -> Result<()> {
     cursors::advance(tx, WEBHOOKS, seq)
 }
 
-/// Processes a slice of the rows after the cursor, or after a later row up to which [`skip_irrelevant_rows`] has skipped. Returns the last
-/// row processed.
+/// Processes a slice of the rows after the cursor, or after a later row up to which [`skip_irrelevant_rows`] has skipped.
+/// Returns the last row processed.
 pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     let after = cursor::find(tx)?.max(after);
     let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
