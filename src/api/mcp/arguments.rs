@@ -10,10 +10,10 @@ use crate::{
     domain::{
         access::Caller,
         channels::{lists, record::Channel},
-        messages::{posting, reactions, search},
+        messages::{posting, search},
         organisations,
         page::DEEPEST,
-        text::Ruled,
+        text::{Emoji, Ruled},
     },
     error::{Code, Error, Result},
     id::{ChannelId, MessageId, UserId},
@@ -130,7 +130,7 @@ pub struct React {
     /// Id of the message.
     pub message: MessageId,
     /// One emoji, such as 👍.
-    #[schemars(length(min = reactions::Emoji::RULE.min, max = reactions::Emoji::RULE.max))]
+    #[schemars(length(min = Emoji::RULE.min, max = Emoji::RULE.max))]
     pub emoji: String,
 }
 

@@ -21,9 +21,12 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::messages::{
-        pins, reactions,
-        record::{Message, Reaction},
+    domain::{
+        messages::{
+            pins, reactions,
+            record::{Message, Reaction},
+        },
+        text::Emoji,
     },
     error::Result,
     id::{ChannelId, MessageId},
@@ -50,7 +53,7 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-        emoji: Path<Text<reactions::Emoji>>,
+        emoji: Path<Text<Emoji>>,
     ) -> Result<Success<ReactionList>> {
         let (channel_id, message_id) = (*channel_id, *message_id);
         let reactions = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
@@ -70,7 +73,7 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-        emoji: Path<Text<reactions::Emoji>>,
+        emoji: Path<Text<Emoji>>,
     ) -> Result<Success<Null>> {
         app.db.write(move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji)).await?;
         Ok(ok("Reaction removed successfully", Null))

@@ -15,17 +15,13 @@ use crate::{
             payloads::{ReactionChange, ReactionIds, ids},
             record::{self, Message, Reaction},
         },
-        text::{self, Rule},
+        text::Emoji,
     },
     error::{Code, Error, Result},
     event::Kind,
     id::{ChannelId, MessageId},
 };
 
-text::rules! {
-    /// An emoji. The sequences of flags and families are long, and so are names such as `:slightly_smiling_face:`.
-    pub Emoji: Rule::emoji_or_name(64);
-}
 /// Different emojis per message, at most.
 pub const EMOJIS_MAX: i64 = 50;
 /// Users listed with each reaction, at most; its count includes all.

@@ -217,6 +217,8 @@ rules! {
     pub Email: Rule::email(254);
     pub EmailIfAny: Rule::email(254).at_least(0);
     pub WebAddress: Rule::web_address(2000);
+    /// An emoji. The sequences of flags and families are long, and so are names such as `:slightly_smiling_face:`.
+    pub Emoji: Rule::emoji_or_name(64);
 }
 
 /// Parses a web address that is not empty, with its host.

@@ -11,10 +11,10 @@ use crate::{
         messages::{
             mentions::{self, Mention, MentionKind},
             posting::Content,
-            reactions::{EMOJIS_MAX, Emoji},
+            reactions::EMOJIS_MAX,
             thread_members::{self, Root},
         },
-        text,
+        text::{self, Emoji},
         transfer::records::{Message, Reaction},
         webhooks::{EventName, incoming_posts},
     },
