@@ -48,8 +48,12 @@ create table users (
     created_at    integer not null,
     updated_at    integer not null,
     last_seq      integer not null default 0,                 -- of the account's own stream
-    is_bot        integer not null default 0 check (is_bot in (0, 1)) -- without mailbox and password; a member has a row in `bots`
+    is_bot        integer not null default 0 check (is_bot in (0, 1)), -- without mailbox and password; a member has a row in `bots`
+    status_emoji  text not null default '',                   -- what the user does now; both '' = no status
+    status_text   text not null default '',
+    status_until  integer                                     -- when it ends; null = never
 ) strict, without rowid;
+create index users_by_status_end on users (status_until) where status_until is not null;
 
 -- Accounts of OpenID Connect issuers.
 create table identities (

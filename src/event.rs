@@ -317,10 +317,13 @@ pub enum Queue {
     Search,
     /// Rows of the log that an external Centrifugo doesn't have yet.
     Forwarding,
+    /// What happens at a time that users have chosen.
+    Timers,
 }
 
 impl Queue {
-    pub const ALL: [Queue; 5] = [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding];
+    pub const ALL: [Queue; 6] =
+        [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding, Queue::Timers];
 
     /// Whether a commit with this effect may have added to the queue.
     pub fn is_fed_by(self, effect: &Effect) -> bool {

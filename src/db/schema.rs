@@ -80,6 +80,7 @@ const HISTORY: History = History {
         (20, include_str!("migrations/0020.sql")),
         (21, include_str!("migrations/0021.sql")),
         (22, include_str!("migrations/0022.sql")),
+        (23, include_str!("migrations/0023.sql")),
     ],
 };
 

@@ -39,7 +39,9 @@ impl Scope {
     pub const fn description(self) -> &'static str {
         match self {
             Scope::Read => "Reads what the user can read, listens to live push, and marks as read.",
-            Scope::Post => "Posts, replies, edits, deletes, reacts and pins, and opens direct messages.",
+            Scope::Post => {
+                "Posts, replies, edits, deletes, reacts and pins, opens direct messages, and says what the user does now."
+            }
             Scope::Channels => "Makes, changes and ends channels, and decides who is in them.",
             Scope::Members => {
                 "Invites, changes and removes members, and manages roles and the organisation's details. Invitations and join links outlive the token."
@@ -129,6 +131,7 @@ const POST: &[&str] = &[
     "PUT /threads/{thread_id}/channels/{channel_id}",
     "DELETE /threads/{thread_id}/channels/{channel_id}",
     "POST /organisations/{org_id}/dms",
+    "PUT /profile/status",
     "POST /webhooks/feed/backend-queue",
     "POST /webhooks/feed/{webhook_slug}",
     "GET /webhooks/feed/{webhook_slug}",

@@ -1,4 +1,4 @@
-//! Background jobs: mails, webhook deliveries, deferred work, the search index, housekeeping, backups, the secret key, and
+//! Background jobs: mails, webhook deliveries, deferred work, the search index, timers, housekeeping, backups, the secret key, and
 //! forwarding the event log to an external Centrifugo.
 
 mod backups;
@@ -10,6 +10,7 @@ mod key_changes;
 mod mails;
 mod queue_loops;
 mod search;
+mod timers;
 
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
                 deliver,
                 deferred_work::run(&app),
                 search::run(&app),
+                timers::run(&app),
                 housekeeping::run(&app),
                 backups::run(&app),
                 key_changes::run(&app),

@@ -1,5 +1,6 @@
 //! Accounts: registration, log-in, log-out, password.
 
+pub mod custom_status;
 pub mod link_purpose;
 pub mod login_codes;
 pub mod mailed_links;
@@ -10,6 +11,7 @@ use poem::{Endpoint, EndpointExt, web::Data};
 use poem_openapi::{Object, OpenApi};
 use serde::Serialize;
 
+use self::custom_status::CustomStatus;
 use super::{
     http::{
         auth::{Bearer, LogInAttempt, Visitor},
@@ -273,6 +275,8 @@ pub struct User {
     fullname: String,
     phone: String,
     avatar_url: String,
+    /// What the user does now; null if they have not said so.
+    custom_status: Nullable<CustomStatus>,
     is_verified: bool,
     is_onboarded: bool,
     is_active: bool,
@@ -306,6 +310,7 @@ impl User {
             last_name: user.last_name,
             phone: user.phone,
             avatar_url: user.avatar_url,
+            custom_status: Nullable(user.custom_status.map(CustomStatus::from)),
             is_verified: user.is_verified,
             is_onboarded: user.is_onboarded,
             is_active: user.is_active,

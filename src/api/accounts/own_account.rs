@@ -19,11 +19,12 @@ use crate::{
         },
         tags::Tag,
     },
+    db::Tx,
     domain::{
         access::Caller,
-        accounts::{self, profiles, sessions},
+        accounts::{self, custom_status, profiles, sessions},
         organisations::slugs,
-        text::WebAddress,
+        text::{Emoji, WebAddress},
     },
     error::Result,
     id::{OrganisationId, SessionId, UserId},
@@ -63,6 +64,19 @@ impl Api {
         };
         app.db.write_sized(body.1, move |tx| profiles::update(tx, caller.0, edit)).await?;
         own(&app, caller.0, "Profile updated successfully")
+    }
+
+    /// Say what the caller does now
+    ///
+    /// The status replaces the one before. All who share an organisation with the caller see it: in the lists of members, in direct
+    /// messages and in `member_update`. Without an emoji and a text, the caller has none any more.
+    #[oai(path = "/profile/status", method = "put", operation_id = "setCustomStatus", tag = "Tag::Profile")]
+    async fn set_status(&self, caller: Bearer, app: Data<&App>, body: Body<NewCustomStatus>) -> Result<Success<User>> {
+        let Body(NewCustomStatus { emoji, text, until }, bytes) = body;
+        let (emoji, text) = (into_string(emoji), into_string(text));
+        let change = move |tx: &mut Tx| profiles::set_status(tx, caller.0, emoji.as_deref(), text.as_deref(), until);
+        app.db.write_sized(bytes, change).await?;
+        own(&app, caller.0, "Status updated successfully")
     }
 
     /// List a user's sessions
@@ -177,6 +191,16 @@ struct EditProfile {
     phone: Option<Text<profiles::Phone>>,
     /// An http or https address.
     avatar_url: Option<Text<WebAddress>>,
+}
+
+#[derive(Object)]
+struct NewCustomStatus {
+    /// An emoji, or its name. None if omitted.
+    emoji: Option<Text<Emoji>>,
+    /// A line. Empty if omitted.
+    text: Option<Text<custom_status::Text>>,
+    /// When the server takes the status away; never if omitted.
+    until: Option<Time>,
 }
 
 #[derive(Object, Serialize)]

@@ -4,11 +4,14 @@ use poem_openapi::Object;
 use serde::Serialize;
 
 use crate::{
-    api::http::{
-        framework_traits::Nullable,
-        listing::{BYTES, Bounds, fill_within, json_length, shorten_row},
-        number::Number,
-        rows::Rows,
+    api::{
+        accounts::custom_status::CustomStatus,
+        http::{
+            framework_traits::Nullable,
+            listing::{BYTES, Bounds, fill_within, json_length, shorten_row},
+            number::Number,
+            rows::Rows,
+        },
     },
     db::View,
     domain::{
@@ -181,6 +184,10 @@ pub struct Participant {
     full_name: String,
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
+    /// What the member does now; left out if they have not said so.
+    #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom_status: Option<CustomStatus>,
     /// Whether the member is a person or a bot: `user` or `bot`.
     user_type: String,
 }
@@ -192,6 +199,7 @@ impl From<members::Member> for Participant {
             username: member.username,
             full_name: member.full_name,
             avatar_url: member.avatar_url,
+            custom_status: member.custom_status.map(CustomStatus::from),
             user_type: accounts::user_type(member.is_bot).into(),
         }
     }

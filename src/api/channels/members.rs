@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::{
     api::{
+        accounts::custom_status::CustomStatus,
         http::{
             auth::Bearer,
             body::{Body, List, Text},
@@ -245,6 +246,8 @@ struct ChannelMember {
     full_name: String,
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
+    /// What the member does now; null if they have not said so.
+    custom_status: Nullable<CustomStatus>,
     /// Whether the member is a person or a bot: `user` or `bot`.
     user_type: String,
     /// The integer of the member's role in the organisation; null for a side of a direct message who has left.
@@ -259,6 +262,7 @@ impl From<channels::members::Member> for ChannelMember {
             username: member.username,
             full_name: member.full_name,
             avatar_url: member.avatar_url,
+            custom_status: Nullable(member.custom_status.map(CustomStatus::from)),
             user_type: accounts::user_type(member.is_bot).into(),
             role_id: Nullable(member.role_id),
             joined_at: member.joined_at,

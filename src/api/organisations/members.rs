@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::{
     api::{
+        accounts::custom_status::CustomStatus,
         http::{
             auth::Bearer,
             body::{Body, RoleName, Text, into_string},
@@ -293,6 +294,8 @@ struct Member {
     status: String,
     /// The address of the member's picture; empty if there is none.
     profile_url: String,
+    /// What the member does now; null if they have not said so.
+    custom_status: Nullable<CustomStatus>,
     /// Whether the member is a person or a bot: `user` or `bot`.
     user_type: String,
     /// Whether the e-mail address is verified; until then, anybody may have registered it.
@@ -315,6 +318,7 @@ impl From<members::Listed> for Member {
             role_id: Nullable(member.role_id),
             status: member.status.map_or("removed", MemberStatus::as_str).into(),
             profile_url: member.avatar_url,
+            custom_status: Nullable(member.custom_status.map(CustomStatus::from)),
             user_type: accounts::user_type(member.is_bot).into(),
             is_verified: member.is_verified,
             created_at: member.joined_at.unwrap_or(Time::NEVER),

@@ -1,11 +1,12 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
-//! Below: registration, passwords, sessions, tokens of programs, known devices, identities of other issuers, profiles, proofs of
-//! the mailbox, mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the
+//! Below: registration, passwords, sessions, tokens of programs, known devices, identities of other issuers, profiles, custom
+//! statuses, proofs of the mailbox, mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the
 //! log, mail_queue, page, scopes and text.
 
 pub mod address_migration;
 pub mod by_operator;
+pub mod custom_status;
 pub mod identities;
 pub mod known_devices;
 pub mod login_codes;
@@ -24,6 +25,7 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use self::custom_status::CustomStatus;
 use crate::{
     db::{Columns, Tx},
     domain::{
@@ -62,6 +64,7 @@ pub struct User {
     pub last_name: String,
     pub phone: String,
     pub avatar_url: String,
+    pub custom_status: Option<CustomStatus>,
     pub role: PlatformRole,
     pub is_active: bool,
     /// Whether somebody has opened a verification link; that need not be the account's user.
@@ -245,8 +248,9 @@ pub const NO_ORGANISATION: &str = "client";
 
 /// Selects accounts. [`from_row`] takes the columns in this order.
 const SELECT: &str =
-    "select u.id, u.email, u.username, u.password_hash, u.first_name, u.last_name, u.phone, u.avatar_url, u.role, u.is_active,
-      u.is_verified, u.mailbox_proved, u.is_onboarded, u.is_bot, o.id, o.slug, u.created_at, u.updated_at
+    "select u.id, u.email, u.username, u.password_hash, u.first_name, u.last_name, u.phone, u.avatar_url, u.status_emoji,
+      u.status_text, u.status_until, u.role, u.is_active, u.is_verified, u.mailbox_proved, u.is_onboarded, u.is_bot, o.id, o.slug,
+      u.created_at, u.updated_at
     from users u left join organisations o on o.id = u.current_org and o.deleted_at is null";
 
 pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
@@ -291,6 +295,7 @@ fn from_row(row: &Row) -> rusqlite::Result<User> {
         last_name: columns.take()?,
         phone: columns.take()?,
         avatar_url: columns.take()?,
+        custom_status: CustomStatus::take(&mut columns)?,
         role: columns.take()?,
         is_active: columns.take()?,
         is_verified: columns.take()?,

@@ -1,5 +1,6 @@
 //! Profiles: what users say of themselves, and the settings that the server keeps for their clients.
 
+use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -7,14 +8,15 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        accounts::{self, PersonName, User, searchable_names},
+        accounts::{self, PersonName, User, custom_status::CustomStatus, searchable_names},
         deferred_work::{self, Cursor, DeferredWork},
         log::events,
         text::{self, Rule},
     },
     error::{Code, Error, OrConflict, Result},
-    event::{Effect, Kind},
+    event::{Effect, Kind, Queue},
     id::{OrganisationId, UserId},
+    time::Time,
 };
 
 text::rules! {
@@ -91,6 +93,38 @@ pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
     deferred_work::defer(tx, DeferredWork::Profile { user }, Some(Cursor::new()))
 }
 
+/// Sets the caller's status, or takes it away without an emoji and a text, and tells the caller's organisations as [`update`] does.
+/// 422 for a bad field and an end that has passed.
+pub fn set_status(tx: &mut Tx, caller: Caller, emoji: Option<&str>, text: Option<&str>, until: Option<Time>) -> Result<()> {
+    let status = CustomStatus::check(emoji, text, until, tx.now()).map_err(Error::Invalid)?;
+    if accounts::own(tx, caller)?.custom_status == status { Ok(()) } else { write_status(tx, caller.user, status) }
+}
+
+fn write_status(tx: &mut Tx, user: UserId, status: Option<CustomStatus>) -> Result<()> {
+    let (emoji, text, until) = status.map(|status| (status.emoji, status.text, status.until)).unwrap_or_default();
+    tx.prepare_cached("update users set status_emoji = ?2, status_text = ?3, status_until = ?4, updated_at = ?5 where id = ?1")?
+        .execute((user, emoji, text, until, tx.now()))?;
+    if until.is_some() {
+        tx.then(Effect::Queued(Queue::Timers));
+    }
+    announce(tx, user)
+}
+
+/// Takes away statuses that have ended, at most `most` of them. Returns their number.
+pub fn end_due_statuses(tx: &mut Tx, most: u32) -> Result<usize> {
+    let ended: Vec<UserId> = tx
+        .prepare_cached("select id from users where status_until <= ?1 order by status_until limit ?2")?
+        .query_map((tx.now(), most), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    ended.iter().try_for_each(|user| write_status(tx, *user, None))?;
+    Ok(ended.len())
+}
+
+/// When the next status ends.
+pub fn next_status_end(conn: &Connection) -> Result<Option<Time>> {
+    Ok(conn.prepare_cached("select min(status_until) from users")?.query_row([], |row| row.get(0))?)
+}
+
 /// Sets the organisation that the caller's clients open with. 404 if the caller is not a member of it.
 pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
     access::require_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
@@ -145,6 +179,8 @@ pub struct ProfileUpdate<'a> {
     pub phone: &'a str,
     /// The address of the picture; may be empty.
     pub avatar_url: &'a str,
+    /// What the user does now, if they have said so.
+    pub custom_status: Option<&'a CustomStatus>,
     /// Whether the e-mail address is verified.
     pub is_verified: bool,
     /// Whether the user has seen the introduction.
@@ -167,6 +203,7 @@ pub(super) fn emit_own(tx: &mut Tx, user: UserId) -> Result<()> {
         fullname: &user.full_name(),
         phone: &user.phone,
         avatar_url: &user.avatar_url,
+        custom_status: user.custom_status.as_ref(),
         is_verified: user.is_verified,
         is_onboarded: user.is_onboarded,
         current_org: user.current_org,

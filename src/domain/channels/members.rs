@@ -9,7 +9,7 @@ use crate::{
     db::{Columns, Tx, log_reader},
     domain::{
         access::{self, Caller, ENTITLED},
-        accounts,
+        accounts::{self, custom_status::CustomStatus},
         channels::{
             marks::END,
             record::{self, Channel, Visible},
@@ -56,6 +56,7 @@ pub struct Member {
     pub username: String,
     pub full_name: String,
     pub avatar_url: String,
+    pub custom_status: Option<CustomStatus>,
     pub is_bot: bool,
     /// The role in the organisation; none for a side of a direct message who has left the organisation.
     pub role_id: Option<i64>,
@@ -63,7 +64,8 @@ pub struct Member {
 }
 
 /// Columns of a member. [`from_row`] takes them in this order.
-const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url, u.is_bot,
+const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url, u.status_emoji,
+    u.status_text, u.status_until, u.is_bot,
     (select m.role_id from channels c cross join organisation_members m on m.organisation_id = c.organisation_id
        and m.user_id = cm.user_id where c.id = cm.channel_id), cm.created_at";
 
@@ -110,7 +112,7 @@ pub(in crate::domain) fn of_direct_messages(conn: &Connection, ids: &[ChannelId]
     let mut rows = select.query([ids])?;
     let mut members: HashMap<ChannelId, Vec<Member>> = HashMap::new();
     while let Some(row) = rows.next()? {
-        members.entry(row.get(8)?).or_default().push(from_row(row)?);
+        members.entry(row.get("channel_id")?).or_default().push(from_row(row)?);
     }
     members.values_mut().for_each(|of| of.sort_unstable_by_key(|member| (member.joined_at, member.user)));
     Ok(members)
@@ -131,6 +133,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
         username: columns.take()?,
         full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
         avatar_url: columns.take()?,
+        custom_status: CustomStatus::take(&mut columns)?,
         is_bot: columns.take()?,
         role_id: columns.take()?,
         joined_at: columns.take()?,

@@ -8,7 +8,7 @@ use crate::{
     db::{Columns, Tx, View, log_reader},
     domain::{
         access::{self, Caller, OUTSIDER, PlatformRole, UNKNOWN_ORGANISATION},
-        accounts::{self, profiles},
+        accounts::{self, custom_status::CustomStatus, profiles},
         channels,
         deferred_work::{self, DeferredWork},
         organisations::{
@@ -139,6 +139,7 @@ pub struct Listed {
     /// None of a former member.
     pub status: Option<MemberStatus>,
     pub avatar_url: String,
+    pub custom_status: Option<CustomStatus>,
     pub is_bot: bool,
     pub is_verified: bool,
     /// None of a former member.
@@ -186,13 +187,14 @@ pub fn find_by_ids(conn: &Connection, caller: Caller, organisation: Organisation
 
 /// Selects a former member as [`SELECT`] does members, without what they don't show others any more.
 const FORMER: &str =
-    "select u.email, u.username, u.first_name, u.last_name, u.id, '', '', null, 0, null, u.avatar_url, u.is_bot, u.is_verified, null
+    "select u.email, u.username, u.first_name, u.last_name, u.id, '', '', null, 0, null, u.avatar_url, '', '', null, u.is_bot,
+      u.is_verified, null
     from former_members f join users u on u.id = f.user_id where f.organisation_id = ?1 and f.user_id = ?2";
 
 /// Selects members. [`from_row`] takes the columns in this order.
 const SELECT: &str =
     "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, r.id, o.owner_id = m.user_id, m.status,
-      u.avatar_url, u.is_bot, u.is_verified, m.created_at
+      u.avatar_url, u.status_emoji, u.status_text, u.status_until, u.is_bot, u.is_verified, m.created_at
     from organisation_members m join organisations o on o.id = m.organisation_id join users u on u.id = m.user_id
       join roles r on r.id = m.role_id";
 
@@ -212,6 +214,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Listed> {
         is_owner: columns.take()?,
         status: columns.take()?,
         avatar_url: columns.take()?,
+        custom_status: CustomStatus::take(&mut columns)?,
         is_bot: columns.take()?,
         is_verified: columns.take()?,
         joined_at: columns.take()?,

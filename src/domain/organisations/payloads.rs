@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    domain::accounts::custom_status::CustomStatus,
     id::{OrganisationId, RoleUuid, UserId},
     time::Time,
 };
@@ -67,6 +68,8 @@ pub struct MemberUpdate<'a> {
     pub phone_number: &'a str,
     /// The address of the member's picture.
     pub avatar_url: &'a str,
+    /// What the member does now, if they have said so.
+    pub custom_status: Option<&'a CustomStatus>,
     /// Whether the member is a person or a bot.
     #[schemars(extend("enum" = ["user", "bot"]))]
     pub user_type: &'a str,

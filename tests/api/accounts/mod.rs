@@ -4,6 +4,7 @@ mod addresses;
 mod browser_proofs;
 mod browsers;
 mod codes;
+mod custom_status;
 mod expiry;
 mod federated;
 mod guesses;

@@ -19,7 +19,8 @@ use crate::{
 
 /// The organisation that a visitor opens.
 const SLUG: &str = "engines";
-const USER: &str = "email username first_name last_name fullname phone avatar_url is_verified is_onboarded current_org";
+const USER: &str =
+    "email username first_name last_name fullname phone avatar_url custom_status is_verified is_onboarded current_org";
 /// What a start shows of a channel as its details do.
 const LEAN: &str = "name is_starred thread_count mention_count last_message_at";
 
