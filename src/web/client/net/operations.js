@@ -19,6 +19,7 @@ export const OPERATIONS = /** @type {const} */ ({
   // Profile
   getProfile: ['GET', '/profile'],
   updateProfile: ['PATCH', '/profile'],
+  setCustomStatus: ['PUT', '/profile/status'],
   listSessions: ['GET', '/users/{user_id}/sessions'],
   revokeSession: ['PUT', '/users/revoke-session'],
   listTokens: ['GET', '/users/{user_id}/tokens'],

@@ -3,7 +3,8 @@
 import { t } from '../text/words.js'
 import { h } from '../view/element.js'
 
-/** @typedef {{ user_id?: string, full_name?: string, username?: string, user_type?: string }} Person */
+/** @typedef {{ emoji: string, text: string, until: string | null }} Status What somebody does now. */
+/** @typedef {{ user_id?: string, full_name?: string, username?: string, user_type?: string, custom_status?: Status | null }} Person */
 
 /**
  * The name of a person as others read it.

@@ -129,8 +129,8 @@ export const kinds = {
     const isMe = data.user_id === store.me.peek()?.id
     if (data.organisation_id === organisations.opened.peek()) people.update(data)
     if (isMe && (data.action === 'removed' || data.status === 'deactivated')) return store.leaveOrganisation(data.organisation_id)
-    const { organisation_id: id, full_name, avatar_url } = data
-    channels.rename(channel => channel.organisation_id === id, data.user_id, { full_name, avatar_url })
+    const { organisation_id: id, full_name, avatar_url, custom_status } = data
+    channels.rename(channel => channel.organisation_id === id, data.user_id, { full_name, avatar_url, custom_status })
     if (!isMe) return
     const before = organisations.summary(data.organisation_id)
     if (!before || (before.org_role === data.role && before.role_name === data.role_name)) return

@@ -21,6 +21,7 @@ const MOST_AGAIN = 200
  * @property {string} [role]
  * @property {string} [role_name]
  * @property {number} [role_id]
+ * @property {import('../screens/face.js').Status | null} [custom_status] What they say that they do now.
  * @property {string} [status] `removed` for somebody who has left.
  * @property {boolean} isKnown False while only a message told of them.
  */
@@ -37,6 +38,7 @@ const person = from => ({
   role_name: from.role_name,
   role_id: from.role_id,
   status: from.status,
+  custom_status: from.custom_status ?? null,
   isKnown: true,
 })
 
@@ -147,11 +149,11 @@ export function createPeople({ api, organisation, recorder, clock }) {
       })
     },
 
-    /** The user's own names, wherever they are. @param {any} user */
+    /** The user's own names and status, wherever they are. @param {any} user */
     rename(user) {
       const known = record(user.user_id)
-      const { username, full_name, avatar_url, email } = person(user)
-      known.value = { ...known.peek(), username, full_name, avatar_url, email }
+      const { username, full_name, avatar_url, email, custom_status } = person(user)
+      known.value = { ...known.peek(), username, full_name, avatar_url, email, custom_status }
     },
 
     /** Another organisation shows other roles, or what happened here was not heard: who is known is asked for again. */

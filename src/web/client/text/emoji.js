@@ -44,6 +44,9 @@ export const emojiNamed = name => known.value.byName.get(name) ?? null
 /** Whether there are names in a text that only the file can tell; times such as 10:30:15 are none. @param {string} text */
 export const hasEmojiNames = text => /:(?=\d*[a-z_+-])[a-z0-9_+-]{1,60}:/.test(text)
 
+/** Whether a reaction is the name of an emoji. @param {string} reaction */
+export const isEmojiName = reaction => /^(:?)[\w+-]+\1$/.test(reaction)
+
 /**
  * A reaction as it is shown: the API keeps the emoji itself or a name, as imports bring them.
  *
@@ -51,7 +54,7 @@ export const hasEmojiNames = text => /:(?=\d*[a-z_+-])[a-z0-9_+-]{1,60}:/.test(t
  */
 export function reactionSign(reaction) {
   const name = reaction.replace(/^:(.+):$/, '$1')
-  return emojiNamed(name) ?? (/^[\w+-]+$/.test(name) ? `:${name}:` : reaction)
+  return emojiNamed(name) ?? (isEmojiName(name) ? `:${name}:` : reaction)
 }
 
 /** What an emoji is called, for those who hear it; the sign itself while the names are not there. @param {string} emoji */

@@ -5,6 +5,7 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { name, nameOf } from '../face.js'
 import { personButton } from './person-menu.js'
+import { statusSign } from './status-sign.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {Pick<import('#api').components['schemas']['Message'], 'user_id' | 'user_type' | 'username' | 'full_name'>} Written */
@@ -36,6 +37,7 @@ export function byline(store, message, style = 'who') {
   return [
     when(() => writer.value.user_id, () => personButton(store, () => writer.value, style, () => name(writer.value)),
       () => h('span', { class: style }, () => name(writer.value))),
+    () => statusSign(store, writer.value),
     when(() => message().user_type !== 'user', () => h('span', { class: 'tag' }, isFed(message()) ? t('talk.program') : t('common.bot'))),
   ]
 }

@@ -5,7 +5,8 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { address, listAddress, place } from '../addresses.js'
-import { mark, muteSign } from './mark.js'
+import { mark, muteSign, other } from './mark.js'
+import { statusLine } from './status-sign.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
@@ -31,7 +32,8 @@ export function bar(store, id, channel, details) {
         () => name()),
       when(() => (channel.value ?? details.value)?.is_starred, () => h('span', { class: 'sign', role: 'img', 'aria-label': t('talk.starred'), title: t('talk.starred') }, icon('star', { filled: true }))),
       when(() => (channel.value ?? details.value)?.is_muted, muteSign)),
-    h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? details.value?.topic ?? ''),
+    h('span', { class: 'topic quiet', dir: 'auto' }, 
+      () => other(channel.value)?.custom_status ? statusLine(store, other(channel.value)) : channel.value?.topic ?? details.value?.topic ?? ''),
     when(hasMembers, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
     h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
     searchButton(store, id),

@@ -53,6 +53,13 @@ const OWN = [
     },
   },
   {
+    name: 'status', hint: () => t('chat.commandStatusHint'), about: () => t('chat.commandStatus'),
+    run: async (store, { text }) => {
+      const { openStatus, sayStatus } = await import('./status.js')
+      return text ? sayStatus(store, text === 'clear' ? '' : text) : openStatus(store)
+    },
+  },
+  {
     name: 'leave', hint: () => '', about: () => t('chat.commandLeave'), isOfChannels: true,
     run: async (store, { channel }) => (await menu()).leave(store, channel, store.channel(channel)?.name ?? ''),
   },

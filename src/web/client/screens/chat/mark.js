@@ -12,4 +12,7 @@ export function mark(channel) {
   return h('span', { class: 'mark' }, icon(channel.is_private ? 'lock' : 'hash'))
 }
 
+/** The other one in a direct message of two. @param {import('../../store/index.js').Channel | null} channel */
+export const other = channel => channel?.is_direct && channel.participants.length === 1 ? channel.participants[0] : null
+
 export const muteSign = () => h('span', { class: 'sign', role: 'img', 'aria-label': t('talk.muted'), title: t('talk.muted') }, icon('mute'))

@@ -16,6 +16,7 @@ import { attempt } from './deeds.js'
 import { editChannel } from './edit-channel.js'
 import { channelBar, failure, moreButton } from './pane-parts.js'
 import { openPersonMenu } from './person-menu.js'
+import { statusLine } from './status-sign.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Member']} Member */
@@ -85,7 +86,7 @@ const about = ({ topic, description, mayEdit, edit }) => h('dl', { class: 'about
   when(description, () => [h('dt', { class: 'quiet small' }, t('panes.description')), h('dd', { dir: 'auto' }, description)]))
 
 /** @param {Member} member */
-const personOf = ({ id, username, full_name, user_type }) => ({ user_id: id, username, full_name, user_type })
+const personOf = ({ id, username, full_name, user_type, custom_status }) => ({ user_id: id, username, full_name, user_type, custom_status })
 
 /**
  * @param {Store} store
@@ -111,7 +112,8 @@ function memberRow(store, channel, member, mayRemove, people) {
       h('p', null, h('span', { class: 'who' }, () => name(personOf(member()))), () => mark(personOf(member())),
         when(isMe, () => h('span', { class: 'quiet small' }, ` (${t('common.you')})`))),
       h('p', { class: 'quiet small' }, h('bdi', null, () => `@${member().username}`),
-        when(() => member().status === 'deactivated', () => ` · ${t('panes.deactivated')}`))),
+        when(() => member().status === 'deactivated', () => ` · ${t('panes.deactivated')}`)),
+      when(() => store.person(member().id).custom_status, () => h('p', { class: 'small' }, () => statusLine(store, store.person(member().id))))),
     when(() => !isMe(), () => h('button', {
       type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': () => t('panes.memberMenu', { name: label() }),
       onclick: menu,

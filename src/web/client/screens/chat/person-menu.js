@@ -7,6 +7,7 @@ import { go } from '../../view/router.js'
 import { face, mark, name, nameOf } from '../face.js'
 import { attempt } from './deeds.js'
 import { directMessage, show } from './opening.js'
+import { statusLine } from './status-sign.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Person} Person */
@@ -19,7 +20,9 @@ import { directMessage, show } from './opening.js'
  */
 export function openPersonMenu(store, person, anchor, more = []) {
   const isMe = person.user_id === store.me.peek()?.user_id
+  const known = person.user_id ? store.person(person.user_id) : person
   openMenu(anchor, [
+    isMe && { label: t('chat.statusTitle'), icon: 'face', run: () => import('./status.js').then(it => it.openStatus(store)) },
     isMe
       ? { label: t('talk.settings'), icon: 'gear', run: () => go('/settings') }
       : { label: t('chat.writeToThem', { name: nameOf(person) }), icon: 'mail', run: () => write(store, person.user_id ?? '') },
@@ -28,7 +31,8 @@ export function openPersonMenu(store, person, anchor, more = []) {
     label: `${nameOf(person)}, @${person.username}`,
     head: [face(person), h('p', null,
       h('span', { class: 'who' }, name(person)), mark(person),
-      h('span', { class: 'quiet small' }, h('bdi', null, `@${person.username}`)))],
+      h('span', { class: 'quiet small' }, h('bdi', null, `@${person.username}`)),
+      statusLine(store, known))],
   })
 }
 

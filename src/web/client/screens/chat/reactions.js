@@ -1,6 +1,6 @@
 // Reactions under a message: one button each, which adds one's own or takes it back.
 
-import { reactionSign } from '../../text/emoji.js'
+import { isEmojiName, reactionSign } from '../../text/emoji.js'
 import { listed, number, t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
@@ -20,7 +20,7 @@ import { mayTakePart } from './may.js'
  */
 export function reactionBar(store, message) {
   return when(() => message().reactions.length > 0, () => {
-    if (message().reactions.some(each => /^[\w+-]+$/.test(each.emoji))) void loadEmojiNames(store).catch(() => {})
+    if (message().reactions.some(each => isEmojiName(each.emoji))) void loadEmojiNames(store).catch(() => {})
     return h('div', { class: 'under' },
       list(h('span', { class: 'reactions' }), () => message().reactions, each => each.emoji, item => reaction(store, message, item)),
       when(() => mayTakePart(store, message().channel_id), () => h('button', {

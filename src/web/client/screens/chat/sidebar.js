@@ -11,7 +11,8 @@ import { go, route } from '../../view/router.js'
 import { address, place, searchAddress } from '../addresses.js'
 import { badge, face, nameOf } from '../face.js'
 import { connectionLine } from './connection-line.js'
-import { mark, muteSign } from './mark.js'
+import { mark, muteSign, other } from './mark.js'
+import { statusSign } from './status-sign.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
@@ -51,18 +52,19 @@ export function sidebar(store, role) {
     h('div', { class: 'me' },
       h('button', { type: 'button', class: 'me-button', 'aria-haspopup': 'menu', onclick: (/** @type {Event} */ event) => ownMenu(store, event) },
         () => face(me(store), { tiny: true }),
-        h('span', { class: 'name' }, h('bdi', null, () => nameOf(me(store))))),
+        h('span', { class: 'name' }, h('bdi', null, () => nameOf(me(store))), () => statusSign(store, me(store)))),
       h('a', { class: 'icon-button', href: '/settings', 'aria-label': t('talk.settings') }, icon('gear'))))
 }
 
 /** @param {Store} store */
 function me(store) {
   const user = store.me.value
-  return user && { user_id: user.user_id, full_name: user.fullname, username: user.username }
+  return user && { user_id: user.user_id, full_name: user.fullname, username: user.username, custom_status: user.custom_status }
 }
 
 /** What belongs to the person, at their name. @param {Store} store @param {Event} event */
 const ownMenu = (store, event) => openMenu(/** @type {HTMLElement} */ (event.currentTarget), [
+  { label: t('chat.statusTitle'), icon: 'face', run: () => import('./status.js').then(it => it.openStatus(store)) },
   { label: t('talk.profile'), icon: 'person', run: () => go('/settings/profile') },
   { label: t('talk.appearance'), icon: 'eye', run: () => go('/settings/appearance') },
   { label: t('talk.sessions'), icon: 'key', run: () => go('/settings/sessions') },
@@ -150,7 +152,7 @@ function placeLink(store, item) {
     },
   },
   () => mark(item.value),
-  h('span', { class: 'name' }, h('bdi', null, () => item.value.title)),
+  h('span', { class: 'name' }, h('bdi', null, () => item.value.title), () => statusSign(store, other(item.value))),
   when(() => item.value.is_unread && called() === 0, () => h('span', { class: 'visually-hidden' }, t('talk.unread'))),
   when(() => item.value.is_muted, muteSign),
   counter(called))

@@ -1,0 +1,116 @@
+// Saying what one does now, in a dialog or in a line.
+
+import { signal } from '../../base/signal.js'
+import { reactionSign } from '../../text/emoji.js'
+import { dayAndTimeOf } from '../../text/dates.js'
+import { t } from '../../text/words.js'
+import { openDialog } from '../../view/dialog.js'
+import { h, when } from '../../view/element.js'
+import { field, form } from '../../view/form.js'
+import { icon } from '../../view/icons.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../face.js').Status} Status */
+
+const MOST = 100
+const MINUTE_MS = 60_000
+/** @typedef {{ value: string, label: () => string, until: (now: Date) => Date | null }} End */
+
+/** @param {number} minutes @returns {End['until']} */
+const inMinutes = minutes => now => new Date(now.getTime() + minutes * MINUTE_MS)
+
+/** @type {End[]} */
+const ENDS = [
+  { value: 'never', label: () => t('chat.statusNever'), until: () => null },
+  { value: '30', label: () => t('chat.statusHalfHour'), until: inMinutes(30) },
+  { value: '60', label: () => t('chat.statusHour'), until: inMinutes(60) },
+  { value: '240', label: () => t('chat.statusHours'), until: inMinutes(240) },
+  { value: 'today', label: () => t('common.today'), until: now => midnight(now, 1) },
+  // Until Sunday is over.
+  { value: 'week', label: () => t('chat.statusWeek'), until: now => midnight(now, (7 - now.getDay()) % 7 + 1) },
+]
+
+/** @param {Date} now @param {number} days */
+const midnight = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days)
+
+/** What people often do. @type {[emoji: string, text: () => string, ends: string][]} */
+const USUAL = [
+  ['🗓️', () => t('chat.statusMeeting'), '60'],
+  ['🚆', () => t('chat.statusTravel'), '30'],
+  ['🤒', () => t('chat.statusSick'), 'today'],
+  ['🌴', () => t('chat.statusHoliday'), 'never'],
+  ['🏠', () => t('chat.statusHome'), 'today'],
+]
+
+/** @param {Store} store */
+export async function openStatus(store) {
+  /** @type {Status | null} */
+  const now = store.me.peek()?.custom_status ?? null
+  const emoji = signal(now?.emoji ?? '')
+  const text = h('input', { name: 'text', maxlength: MOST, autocomplete: 'off', dir: 'auto', value: now?.text ?? '', autofocus: true })
+  const ends = h('select', { name: 'ends' },
+    now?.until && h('option', { value: 'same' }, dayAndTimeOf(now.until)),
+    ENDS.map(({ value, label }) => h('option', { value }, label())))
+  const pick = async (/** @type {Event} */ event) => {
+    const anchor = /** @type {HTMLElement} */ (event.currentTarget)
+    const { pickEmoji } = await import('./emoji-picker.js')
+    emoji.value = await pickEmoji(store, anchor) ?? emoji.peek()
+  }
+  const set = async (/** @type {Parameters<Store['api']['setCustomStatus']>[0]} */ status) => {
+    const { data } = await store.api.setCustomStatus(status)
+    store.me.value = data
+  }
+  await openDialog({
+    title: t('chat.statusTitle'),
+    body: close => form({
+      button: t('common.save'),
+      children: [
+        h('div', { class: 'status-box' },
+          h('button', { type: 'button', class: 'button', 'aria-label': t('chat.emojiTitle'), title: t('chat.emojiTitle'), onclick: pick },
+            when(() => emoji.value, () => h('span', null, () => reactionSign(emoji.value)), () => icon('face'))),
+          field(t('chat.statusText'), text)),
+        h('div', { class: 'chips', role: 'group', 'aria-label': t('chat.completions') }, USUAL.map(([sign, words, end]) => h('button', {
+          type: 'button', class: 'button small',
+          onclick: () => {
+            emoji.value = sign
+            text.value = words()
+            ends.value = end
+          },
+        }, h('span', { 'aria-hidden': 'true' }, sign), words()))),
+        field(t('chat.statusEnds'), ends),
+      ],
+      beside: now && h('button', {
+        type: 'button', class: 'button', onclick: async () => {
+          await set({})
+          close()
+        },
+      }, t('chat.statusClear')),
+      submit: async () => {
+        const until = ends.value === 'same' ? now?.until : ENDS.find(each => each.value === ends.value)?.until(new Date())?.toISOString()
+        await set(statusOf(emoji.peek(), text.value, until))
+        close()
+      },
+    }),
+  })
+}
+
+/** @param {string} emoji @param {string} text @param {string | null | undefined} until */
+const statusOf = (emoji, text, until) => {
+  const words = text.trim()
+  if (!emoji && !words) return {}
+  return { ...(emoji ? { emoji } : {}), ...(words ? { text: words } : {}), ...(until ? { until } : {}) }
+}
+
+/**
+ * Says it in one line, which may begin with an emoji or its name.
+ *
+ * @param {Store} store
+ * @param {string} line
+ */
+export async function sayStatus(store, line) {
+  const [, emoji = '', text = ''] = /^(:[\w+-]+:|\p{Extended_Pictographic}\S*|\p{Regional_Indicator}{2})?\s*(.*)$/u.exec(line) ?? []
+  if ([...text].length > MOST) return t('chat.statusTooLong', { count: MOST })
+  const { data } = await store.api.setCustomStatus(statusOf(emoji, text, null))
+  store.me.value = data
+  return undefined
+}
