@@ -127,6 +127,8 @@ kinds!(
     Session,
     /// The receiver's own profile or settings have changed.
     Profile,
+    /// A reminder of the receiver's was made, has changed, is due, or was deleted.
+    Reminder,
     /// The program of a command that the receiver has called answers, to the receiver alone.
     CommandAnswer,
     /// A publication of another program through the server API, with a body of its own.
@@ -179,6 +181,7 @@ impl Kind {
             Kind::Membership => "membership_update",
             Kind::Session => "session_update",
             Kind::Profile => "profile_update",
+            Kind::Reminder => "reminder_update",
             Kind::CommandAnswer => "command_answer",
             Kind::Published => "published",
             Kind::Revocation => "revocation",
@@ -206,7 +209,7 @@ impl Kind {
             | Kind::Member
             | Kind::Role
             | Kind::Organisation => Some("channels_section"),
-            Kind::Membership | Kind::Session | Kind::Profile => Some("account_section"),
+            Kind::Membership | Kind::Session | Kind::Profile | Kind::Reminder => Some("account_section"),
             Kind::ThreadUnread | Kind::CommandAnswer => Some("thread_message"),
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
@@ -236,6 +239,7 @@ impl Kind {
             | Kind::Membership
             | Kind::Session
             | Kind::Profile
+            | Kind::Reminder
             | Kind::CommandAnswer
             | Kind::Published
             | Kind::Revocation

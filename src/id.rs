@@ -61,6 +61,7 @@ id!(
     RoleUuid,
     WebhookId,
     CommandId,
+    ReminderId,
     /// What can be clicked in a message.
     ActionId,
     /// A record of a webhook's history.

@@ -18,6 +18,7 @@ mod oidc_log_in;
 mod organisations;
 mod public;
 mod push_tokens;
+mod reminders;
 mod routes;
 mod setup;
 mod tags;

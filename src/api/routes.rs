@@ -2,7 +2,9 @@
 
 use poem_openapi::{OpenApi, OpenApiService};
 
-use super::{accounts, channels, commands, features, first_screen, messages, organisations, public, push_tokens, webhooks};
+use super::{
+    accounts, channels, commands, features, first_screen, messages, organisations, public, push_tokens, reminders, webhooks,
+};
 
 pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
@@ -26,7 +28,7 @@ pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
             organisations::acceptance::Api,
             organisations::join_links::Api,
         ),
-        (first_screen::Api, push_tokens::Api, features::Api),
+        (first_screen::Api, push_tokens::Api, features::Api, reminders::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::preferences::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::linked_message::Api, messages::threads::Api),
         (commands::Api, commands::calling::Api),

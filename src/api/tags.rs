@@ -28,6 +28,8 @@ pub enum Tag {
     Threads,
     /// Let programs answer what members call by a slash and a name, as in `/deploy production`.
     Commands,
+    /// Have the server tell the caller something at a chosen time.
+    Reminders,
     /// Deliver the messages of a channel to a program, and let programs post into it.
     Webhooks,
     /// Get the tokens with which a client connects and subscribes to live push.

@@ -81,6 +81,7 @@ const HISTORY: History = History {
         (21, include_str!("migrations/0021.sql")),
         (22, include_str!("migrations/0022.sql")),
         (23, include_str!("migrations/0023.sql")),
+        (24, include_str!("migrations/0024.sql")),
     ],
 };
 

@@ -41,6 +41,7 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
     tx.execute("delete from sessions where user_id = ?1", [user])?;
     tx.execute("delete from one_time_tokens where user_id = ?1", [user])?;
     tx.execute("delete from code_requests where user_id = ?1", [user])?;
+    tx.execute("delete from reminders where user_id = ?1", [user])?;
     tx.execute("delete from identities where user_id = ?1", [user])?;
     tx.execute("delete from mails where recipient = ?1", [email])?;
     tx.execute("delete from invitations where email = ?1", [email])?;

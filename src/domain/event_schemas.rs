@@ -1,5 +1,5 @@
 //! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses accounts,
-//! channels, commands, log, messages, organisations and webhooks; no other area uses it.
+//! channels, commands, log, messages, organisations, reminders and webhooks; no other area uses it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -22,6 +22,7 @@ use crate::{
             thread_unreads::ThreadUnread,
         },
         organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
+        reminders::ReminderUpdate,
         webhooks::{
             delivery::{kind::DeliveryKind, queue::Delivery, replay::Tested},
             owners::WebhookUpdate,
@@ -52,6 +53,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Membership => publication_envelope::schema::<MembershipUpdate, Nothing>(kind, generator),
         Kind::Session => publication_envelope::schema::<SessionUpdate, Nothing>(kind, generator),
         Kind::Profile => publication_envelope::schema::<ProfileUpdate, Nothing>(kind, generator),
+        Kind::Reminder => publication_envelope::schema::<ReminderUpdate, Nothing>(kind, generator),
         Kind::CommandAnswer => publication_envelope::schema::<CommandAnswer, Nothing>(kind, generator),
         Kind::Published => json_schema!({ "description": "Any JSON." }),
         Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,

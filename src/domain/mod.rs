@@ -21,6 +21,7 @@ pub mod organisations;
 pub mod page;
 mod program_urls;
 pub mod public;
+pub mod reminders;
 pub mod rights;
 pub mod scopes;
 mod slice_byte_budget;

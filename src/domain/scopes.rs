@@ -40,7 +40,7 @@ impl Scope {
         match self {
             Scope::Read => "Reads what the user can read, listens to live push, and marks as read.",
             Scope::Post => {
-                "Posts, replies, edits, deletes, reacts and pins, opens direct messages, and says what the user does now."
+                "Posts, replies, edits, deletes, reacts and pins, opens direct messages, says what the user does now, and makes reminders."
             }
             Scope::Channels => "Makes, changes and ends channels, and decides who is in them.",
             Scope::Members => {
@@ -100,6 +100,7 @@ const READ: &[&str] = &[
     "GET /organisations/{org_id}/channels/archived",
     "GET /organisations/{org_id}/dms",
     "GET /organisations/{org_id}/search",
+    "GET /reminders",
     "GET /channels",
     "GET /channels/{channel_id}",
     "GET /channels/name/{channel_name}",
@@ -132,6 +133,9 @@ const POST: &[&str] = &[
     "DELETE /threads/{thread_id}/channels/{channel_id}",
     "POST /organisations/{org_id}/dms",
     "PUT /profile/status",
+    "POST /reminders",
+    "PATCH /reminders/{reminder_id}",
+    "DELETE /reminders/{reminder_id}",
     "POST /webhooks/feed/backend-queue",
     "POST /webhooks/feed/{webhook_slug}",
     "GET /webhooks/feed/{webhook_slug}",

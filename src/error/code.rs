@@ -163,6 +163,8 @@ codes! {
     TokenNotFound = "token_not_found", 404;
     /// There is no such command. Load the list again.
     CommandNotFound = "command_not_found", 404;
+    /// The caller has no such reminder. Load the list again.
+    ReminderNotFound = "reminder_not_found", 404;
     /// The message has no such action, or has it no more. Load the message again.
     ActionNotFound = "action_not_found", 404;
     /// There was no such call of a command, or it can't be answered any more. Don't send the answer again.

@@ -5,7 +5,12 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::queue_loops::{MINUTE, in_slices, rest};
-use crate::{domain::accounts::profiles, error::Result, event::Queue, state::App};
+use crate::{
+    domain::{accounts::profiles, reminders},
+    error::Result,
+    event::Queue,
+    state::App,
+};
 
 /// Most rows that one write changes, each of which is an event or more.
 const SLICE: u32 = 50;
@@ -21,6 +26,8 @@ pub(super) async fn run(app: &App) {
 /// Returns the time until more is due.
 async fn do_due(app: &App) -> Result<Duration> {
     in_slices(app, |tx| profiles::end_due_statuses(tx, SLICE)).await?;
-    let next = app.db.read(|conn| profiles::next_status_end(conn))?;
+    in_slices(app, |tx| reminders::tell_due(tx, SLICE)).await?;
+    let (ends, due) = app.db.read(|conn| Ok((profiles::next_status_end(conn)?, reminders::next_due(conn)?)))?;
+    let next = ends.into_iter().chain(due).min();
     Ok(next.map_or(MINUTE, |due| due.since(app.clock.now())).min(MINUTE))
 }

@@ -38,5 +38,6 @@ mod permissions;
 mod public;
 mod push;
 mod refusals;
+mod reminders;
 mod screens;
 mod webhooks;

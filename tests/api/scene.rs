@@ -198,6 +198,7 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("join-links", _) => "join_link",
             ("bots", _) => "bot",
             ("commands", _) => "command",
+            ("reminders", _) => "reminder",
             ("answers", _) => "answer_token",
             ("feed", _) => "slug",
             ("history", "{history_id}") => "attempt",
@@ -251,6 +252,8 @@ async fn world(
     let bot = owner.post(&format!("/organisations/{org}/bots"), json!({ "name": "Builds" })).await.expect(201);
     let command = json!({ "name": "deploy", "url": "http://localhost:9/" });
     let command = owner.post(&format!("/organisations/{org}/commands"), command).await.expect(201);
+    let reminder = json!({ "text": "Start the engine", "due_at": "2100-01-01T00:00:00Z" });
+    let reminder = owner.post("/reminders", reminder).await.expect(201);
     let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
@@ -273,6 +276,7 @@ async fn world(
         ("join_link", text(&link["data"]["id"])),
         ("bot", text(&bot["data"]["id"])),
         ("command", text(&command["data"]["id"])),
+        ("reminder", text(&reminder["data"]["id"])),
         ("answer_token", "unknown".into()),
         ("invited", invited),
         ("role", text(&role["data"]["uuid"])),

@@ -349,6 +349,8 @@ impl Named<'_> {
             ),
             case("GET /permissions", "/permissions".into(), "/data", "key", "select 8".into()),
             case("GET /organisations/{org_id}/roles", format!("/organisations/{org}/roles"), "/data", "id", of("roles")),
+            // A user has at most 200.
+            case("GET /reminders", "/reminders".into(), "/data", "id", of("reminders")),
             // An organisation has at most 100 of each.
             case("GET /organisations/{org_id}/commands", format!("/organisations/{org}/commands"), "/data", "id", of("commands")),
             case("GET /organisations/{org_id}/bots", format!("/organisations/{org}/bots"), "/data", "id", of("bots")),

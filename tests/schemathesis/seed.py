@@ -49,9 +49,10 @@ def world(name, others):
     bot = call("POST", f"/organisations/{organisation}/bots", {"name": "Build"})["data"]["id"]
     command = {"name": "deploy", "url": "https://ci.example/"}
     command = call("POST", f"/organisations/{organisation}/commands", command)["data"]["id"]
+    reminder = call("POST", "/reminders", {"text": name, "due_at": "2100-01-01T00:00:00Z"})["data"]["id"]
     token = call("POST", f"/users/{SELF}/tokens", {"name": name, "scopes": ["read"]})["data"]["id"]
     return {
-        "bot": bot, "command": command, "answer": "unknown", "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
+        "bot": bot, "command": command, "reminder": reminder, "answer": "unknown", "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
         "join_link": link, "asked": asked["id"], "action": asked["actions"][0]["id"],
     }
@@ -77,7 +78,7 @@ def kind(method, template, at):
         return "message" if segment == "{thread_id}" or (method != "POST" and segment == "{id}") else "channel"
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
-        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "answers": "answer", "actions": "action", "feed": "slug", "tokens": "token",
+        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "reminders": "reminder", "answers": "answer", "actions": "action", "feed": "slug", "tokens": "token",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 

@@ -96,6 +96,7 @@ uuids!(
     CallbackId = "An event that a webhook takes in or gives out: `callback_id`.",
     BlogId,
     CommandId,
+    ReminderId,
     ActionId,
     FeedbackId,
     CategoryId,

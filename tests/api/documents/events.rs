@@ -232,6 +232,9 @@ impl Run {
     async fn act_alone(&mut self, grace: &Client, other: &Client) {
         grace.call("PATCH", "/profile", Some(json!({ "phone": "+47 22 86 22 00" }))).await.expect(200);
         self.until(Kind::Profile).await;
+        let reminder = json!({ "text": "Row ashore", "due_at": "2100-01-01T00:00:00Z" });
+        grace.post("/reminders", reminder).await.expect(201);
+        self.until(Kind::Reminder).await;
         other.post("/auth/logout", Value::Null).await.expect(200);
         self.until(Kind::Session).await;
         grace.organisation("Lighthouse").await;

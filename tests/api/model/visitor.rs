@@ -30,6 +30,8 @@ pub struct Visitor {
     socket: Option<Socket>,
     store: Store,
     user: Value,
+    /// By their identifier.
+    reminders: Value,
     epoch: String,
     /// The offset of each stream from which it goes on.
     places: BTreeMap<String, u64>,
@@ -63,9 +65,10 @@ impl Visitor {
     pub async fn enter(name: &'static str, client: Client, beacon: (&str, &str), pause: &mut impl AsyncFnMut()) -> Visitor {
         let store = Store { me: client.user_id.clone(), organisations: json!({}), mentions: BTreeSet::new(), is_live: false };
         let (lighthouse, beacon) = (beacon.0.to_owned(), beacon.1.to_owned());
-        let (socket, places, epoch, user) = (None, BTreeMap::new(), String::new(), Value::Null);
+        let (socket, places, epoch, user, reminders) = (None, BTreeMap::new(), String::new(), Value::Null, Value::Null);
         let (fetched, listed) = (BTreeMap::new(), BTreeMap::new());
-        let mut visitor = Visitor { name, client, socket, store, user, epoch, places, fetched, listed, lighthouse, beacon };
+        let mut visitor =
+            Visitor { name, client, socket, store, user, reminders, epoch, places, fetched, listed, lighthouse, beacon };
         visitor.fetch(pause).await;
         pause().await;
         visitor.connect().await;
@@ -82,6 +85,7 @@ impl Visitor {
         let start = start["data"].take();
         self.epoch = epoch;
         self.user = pick(&start["user"], USER);
+        self.reminders = by(&data(&self.client, "/reminders").await.expect("the caller's own"), "id", Value::clone);
         for stream in start["streams"].as_array().unwrap() {
             self.places.insert(text(stream), offset);
         }
@@ -225,6 +229,14 @@ impl Visitor {
         let change = &publication["data"];
         match (publication["notification_type"].as_str().unwrap(), change["action"].as_str()) {
             ("profile_update", _) => self.user = pick(change, USER),
+            ("reminder_update", Some(action)) => {
+                let (mut reminder, reminders) = (change.clone(), self.reminders.as_object_mut().unwrap());
+                reminder.as_object_mut().unwrap().remove("action");
+                match action {
+                    "deleted" => _ = reminders.remove(&text(&change["id"])),
+                    _ => _ = reminders.insert(text(&change["id"]), reminder),
+                }
+            }
             ("membership_update", Some("left")) => self.store.lose(&text(&change["organisation_id"])),
             ("membership_update", Some("joined")) if change["organisation_slug"] == SLUG => {
                 if self.store.organisations.get(text(&change["organisation_id"])).is_none()
@@ -248,6 +260,8 @@ impl Visitor {
         let path = format!("/start?slug={SLUG}");
         let Some(start) = data(&self.client, &path).await else { return found };
         compare("/user", &self.user, &pick(&start["user"], USER), &mut found);
+        let reminders = data(&self.client, "/reminders").await.expect("the caller's own");
+        compare("/reminders", &self.reminders, &by(&reminders, "id", Value::clone), &mut found);
         let id = text(&start["organisation"]["id"]);
         let kept = &self.store.organisations[&id];
         compare("/role", &kept["org_role"], &start["organisation"]["role"], &mut found);

@@ -49,6 +49,27 @@ async fn an_account_is_deleted_though_others_have_the_names_that_it_gets() {
 }
 
 #[tokio::test]
+async fn a_deleted_account_keeps_no_status_and_no_reminders() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Admin(folder.path());
+    let server = Server::start(folder.path(), &[]);
+    let (token, _) = server.poster().await;
+    server.post("/reminders", &token, json!({ "text": "Call the doctor", "due_at": "2100-01-01T00:00:00Z" })).await;
+    let database = Connection::open(folder.path().join("tidings.db")).unwrap();
+    database
+        .execute_batch(
+            "update users set status_emoji = '🤒', status_text = 'Off sick', status_until = 4102444800000000;
+             update organisations set deleted_at = 1",
+        )
+        .unwrap();
+    admin.json(&["user", "delete", "--email", "ada@x.example"]);
+    let left = "select count(*) from users where status_emoji <> '' or status_text <> '' or status_until is not null";
+    for rest in [left, "select count(*) from reminders"] {
+        assert_eq!(database.query_row(rest, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{rest}");
+    }
+}
+
+#[tokio::test]
 async fn members_of_a_deleted_organisation_and_deactivated_ones_are_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let admin = Admin(folder.path());

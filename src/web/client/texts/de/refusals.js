@@ -73,6 +73,7 @@ export default {
   reaction_not_found: 'Diese Reaktion gibt es nicht mehr.',
   webhook_not_found: 'Diesen Webhook gibt es nicht mehr.',
   bot_not_found: 'Diesen Bot gibt es nicht mehr.',
+  reminder_not_found: 'Diese Erinnerung gibt es nicht.',
   command_not_found: 'Diesen Befehl gibt es nicht.',
   call_not_found: 'Dieser Aufruf kann nicht mehr beantwortet werden.',
   attempt_not_found: 'Diese Zustellung ist nicht mehr im Verlauf.',

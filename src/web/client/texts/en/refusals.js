@@ -73,6 +73,7 @@ export default {
   reaction_not_found: 'This reaction isn’t there any more.',
   webhook_not_found: 'This webhook isn’t there any more.',
   bot_not_found: 'This bot isn’t there any more.',
+  reminder_not_found: 'There is no such reminder.',
   command_not_found: 'There is no such command.',
   call_not_found: 'This call can’t be answered any more.',
   attempt_not_found: 'This delivery isn’t in the history any more.',

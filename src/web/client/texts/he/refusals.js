@@ -72,6 +72,7 @@ export default {
   reaction_not_found: 'תגובת האמוג׳י הזאת כבר לא כאן.',
   webhook_not_found: 'ה־webhook הזה כבר לא קיים.',
   bot_not_found: 'הבוט הזה כבר לא קיים.',
+  reminder_not_found: 'אין תזכורת כזאת.',
   command_not_found: 'אין פקודה כזאת.',
   call_not_found: 'כבר אי אפשר לענות לקריאה הזאת.',
   attempt_not_found: 'המסירה הזאת כבר לא מופיעה בהיסטוריה.',
