@@ -55,6 +55,37 @@ test('a muted channel stands out for mentions alone, on each device', async t =>
   assert.deepEqual([own().is_unread, own().call_count, whole().unread_count], [true, 2, 3])
 })
 
+test('a status stands at a person, and in a direct message, until it is taken away', async t => {
+  const { stores: [ada, grace], organisation } = await pair(t)
+  const { data: { id: direct } } = await ada.api.openDirectMessage(organisation, { user_ids: [grace.me.peek().id] })
+  await until('the conversation is there', () => ada.channel(direct) !== null)
+  const shown = () => [ada.person(grace.me.peek().id).custom_status, ada.channel(direct).participants[0].custom_status ?? null]
+  await until('grace is known', () => ada.person(grace.me.peek().id).isKnown)
+  assert.deepEqual(shown(), [null, null])
+  const status = { emoji: '🌴', text: 'On holiday', until: null }
+  await grace.api.setCustomStatus({ emoji: '🌴', text: 'On holiday' })
+  await until('it is shown', () => shown().every(each => each?.text === 'On holiday'))
+  assert.deepEqual([...shown(), grace.me.peek().custom_status], [status, status, status])
+  await grace.api.setCustomStatus({})
+  await until('it is gone', () => shown().every(each => each === null) && grace.me.peek().custom_status === null)
+})
+
+test('reminders are the same on each device', async t => {
+  const { stores: [ada] } = await pair(t)
+  const { data: reminder } = await ada.api.createReminder({ text: 'Tea', due_at: '2100-01-01T00:00:00Z' })
+  await until('it is there', () => ada.reminders.all.peek().length === 1)
+  await ada.api.createReminder({ text: 'Breakfast', due_at: '2099-01-01T00:00:00Z' })
+  await until('both are in their order', () => ada.reminders.all.peek().map(each => each.text).join() === 'Breakfast,Tea')
+  await ada.api.updateReminder(reminder.id, { text: 'Green tea' })
+  await until('it has changed', () => ada.reminders.all.peek()[1].text === 'Green tea')
+  const kept = ada.reminders.all.peek()
+  await ada.reminders.load()
+  assert.deepEqual(ada.reminders.all.peek(), kept)
+  await ada.api.deleteReminder(reminder.id)
+  await until('it is gone', () => ada.reminders.all.peek().length === 1)
+  assert.equal(ada.reminders.rung.peek(), null)
+})
+
 test('a reply counts in its channel, stands in its thread, and makes it one of mine', async t => {
   const { stores: [ada, grace], channel } = await pair(t)
   const talk = ada.talk(channel)

@@ -39,6 +39,10 @@ export function lifelong(store, beginAnew) {
     const build = store.build?.value
     if (build && build !== OWN_BUILD) renew(store)
   })
+  effect(() => {
+    const due = store.reminders.rung.value
+    if (due) say(t('chat.reminderDue', { text: due.text }), { action: t('chat.reminderOpen'), run: () => openReminders(store) })
+  })
   const look = () => newestFiles().then(list => { if (list) store.build.value = list.build })
   // A server that comes back may have another build.
   effect(() => {
@@ -59,6 +63,9 @@ export function lifelong(store, beginAnew) {
   setTimeout(registerWorker, REST_AFTER_MS)
   setTimeout(loadRest, REST_AFTER_MS)
 }
+
+/** @param {Store} store */
+const openReminders = store => import('./chat/reminders.js').then(it => it.openReminders(store))
 
 /** @param {EventTarget} target @param {string} event @param {() => void} run */
 function listen(target, event, run) {

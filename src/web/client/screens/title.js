@@ -38,12 +38,13 @@ export function followTitle(store) {
   })
 }
 
-/** Mentions and posts in direct messages; and whether anything is unread. @param {Store} store */
+/** Mentions, posts in direct messages and reminders that are due; and whether anything is unread. @param {Store} store */
 function unread(store) {
   if (store.ended.value) return { count: 0, isUnread: false }
   const all = store.organisations.value
   return {
-    count: all.reduce((sum, each) => sum + each.mention_count + (each.direct_count ?? 0), 0),
+    count: all.reduce((sum, each) => sum + each.mention_count + (each.direct_count ?? 0), 0) +
+      store.reminders.all.value.filter(each => each.is_due).length,
     isUnread: store.threadsUnread.value > 0 || all.some(each => each.unread_count > 0),
   }
 }

@@ -170,6 +170,8 @@ export const kinds = {
     store.people.rename(data)
   },
 
+  reminder_update: ({ reminders }, { data }) => reminders.changed(data),
+
   command_answer: ({ commands }, { data }) => commands.told(data),
 
   // Webhooks are read where they are managed.

@@ -4,7 +4,7 @@
 // events.js alone applies what it brings.
 
 import { batch, computed, effect, signal } from '../base/signal.js'
-import { clock as realClock } from '../base/clock.js'
+import { clock as realClock, pause } from '../base/clock.js'
 import { createPush } from '../net/push.js'
 import { createRequests } from '../net/request.js'
 import { createChannels } from './channels.js'
@@ -21,10 +21,13 @@ import { createOutgoing } from './outgoing.js'
 import { createPeople } from './people.js'
 import { createRecorder } from './positions.js'
 import { createReading } from './reading.js'
+import { createReminders } from './reminders.js'
 import { endOf, socketUrl } from './session.js'
 import { soon } from './storage.js'
 import { createStreams } from './streams.js'
 import { createThreads } from './threads.js'
+
+const SOON_MS = 500
 
 /** @typedef {import('./session.js').Ended} Ended */
 /** @typedef {import('./session.js').Parts} Parts */
@@ -79,6 +82,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const threads = createThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
   const reading = createReading({ api })
   const commands = createCommands({ api, organisation: opened, clock })
+  const reminders = createReminders({ api, recorder })
   const drafts = createDrafts({ records, tabs: user.then(tabs) })
   const outgoing = createOutgoing({ api, user: myId, records, clock, locks,
     confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
@@ -86,7 +90,11 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   let isKnown = false
   /** @param {any} start */
   const started = start => {
-    if (!isKnown) kept.begin(start.user.id)
+    if (!isKnown) {
+      kept.begin(start.user.id)
+      // What is on the first screen goes first.
+      void pause(clock, SOON_MS).then(loadReminders)
+    }
     isKnown = true
     userKnown(start.user.id)
     me.value = start.user
@@ -102,16 +110,18 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     messages.revive(channel)
     // Threads of a channel that one comes back to are one's own again.
     const isHere = channels.peek(channel)?.organisation_id === opened()
-    if (isNew && isHere && threads.state.peek() === 'current') loading.threads(threads.load)
+    if (isNew && isHere && threads.state.peek() === 'current') loading.once('threads', threads.load)
   }
   const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver,
     listed: () => void prune() })
   const prune = () => kept.prune((channel, organisation) =>
     organisations.has(organisation) && (!organisations.isLoaded(organisation) || channels.peek(channel) !== null))
 
+  const loadReminders = () => loading.once('reminders', reminders.load)
+
   /** @type {Parts} */
   const parts = {
-    me, channels, organisations, people, messages, threads, commands,
+    me, channels, organisations, people, messages, threads, commands, reminders,
     leave(id, isOut) {
       channels.remove(id)
       if (!isOut) return
@@ -185,6 +195,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     organisations.unload(opened() ?? null)
     people.forget()
     loading.refresh()
+    loadReminders()
     if (threads.state.peek() !== 'loading') threads.load()
   }
 
@@ -209,7 +220,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     isKnown: () => isKnown, started })
 
   return {
-    api, me, ended, build, drafts, threads, outgoing, messages, commands,
+    api, me, ended, build, drafts, threads, outgoing, messages, commands, reminders,
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,

@@ -87,8 +87,7 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
       }
     }),
 
-    /** @param {() => Promise<void>} load */
-    threads: load => once('threads', load),
+    once,
 
     /** @param {string} id @param {string} organisation */
     channel(id, organisation) {

@@ -13,6 +13,7 @@
  * @property {ReturnType<typeof import('./messages.js').createMessages>} messages
  * @property {ReturnType<typeof import('./threads.js').createThreads>} threads
  * @property {ReturnType<typeof import('./commands.js').createCommands>} commands
+ * @property {ReturnType<typeof import('./reminders.js').createReminders>} reminders
  * @property {(channel: string, isOut: boolean) => void} leave
  * @property {(organisation: string) => void} leaveOrganisation
  * @property {(channel: string) => void} came

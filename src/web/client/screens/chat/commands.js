@@ -60,6 +60,13 @@ const OWN = [
     },
   },
   {
+    name: 'remind', hint: () => t('chat.commandRemindHint'), about: () => t('chat.commandRemind'),
+    run: async (store, { channel, text }) => {
+      const { openReminders, remind } = await import('./reminders.js')
+      return text ? remind(store, channel, text) : openReminders(store, { channel })
+    },
+  },
+  {
     name: 'leave', hint: () => '', about: () => t('chat.commandLeave'), isOfChannels: true,
     run: async (store, { channel }) => (await menu()).leave(store, channel, store.channel(channel)?.name ?? ''),
   },

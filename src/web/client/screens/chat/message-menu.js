@@ -7,6 +7,7 @@ import { icon } from '../../view/icons.js'
 import { openMenu } from '../../view/menu.js'
 import { address } from '../addresses.js'
 import { focusTalk } from '../focus.js'
+import { authorSaid } from './author.js'
 import { attempt, copy } from './deeds.js'
 import { editing } from './edit.js'
 import { mayModerate, mayTakePart } from './may.js'
@@ -14,6 +15,9 @@ import { pick } from './reactions.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Message} Message */
+
+/** Characters of a message in a reminder of it. */
+const EXCERPT = 200
 
 /**
  * @param {Store} store
@@ -64,10 +68,18 @@ function items(store, message) {
       label: t('chat.markUnread'), icon: 'eye',
       run: () => attempt(() => thread === id ? store.markUnread(channel, id) : store.markThreadUnread(thread, id)),
     },
+    { label: t('chat.remindMe'), icon: 'bell', run: () => remindOf(store, message) },
     { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(address(store, { channel, thread: thread === id ? null : thread, message: id }), location.origin).href) },
     { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
     (isOwn || mayModerate(store, channel)) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
   ]
+}
+
+/** @param {Store} store @param {Message} message */
+async function remindOf(store, message) {
+  const { openReminders } = await import('./reminders.js')
+  const [first] = message.content.split('\n')
+  await openReminders(store, { text: t('talk.said', { name: authorSaid(store, message), text: first.slice(0, EXCERPT) }), channel: message.channel_id })
 }
 
 /**

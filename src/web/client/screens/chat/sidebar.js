@@ -37,7 +37,8 @@ export function sidebar(store, role) {
       icon('search'), h('span', null, t('talk.goTo')), h('kbd', null, isMac ? '⌘K' : 'Ctrl K')),
     connectionLine(store),
     h('div', { class: 'lists' },
-      h('ul', null, h('li', null, threadsLink(store)), h('li', null, mentionsLink(store))),
+      h('ul', null, h('li', null, threadsLink(store)), h('li', null, mentionsLink(store)),
+        when(() => store.reminders.all.value.length > 0, () => h('li', null, remindersButton(store)))),
       when(() => starred.value.length > 0, () => section(store, t('talk.starred'), () => starred.value)),
       section(store, t('talk.channels'), () => channels.value, h('button', {
         type: 'button', class: 'icon-button', 'aria-label': t('talk.addChannel'), 'aria-haspopup': 'menu',
@@ -119,6 +120,15 @@ function threadsLink(store) {
 const mentionsLink = store => h('a', { class: 'place', href: () => searchAddress(store, `@${store.me.value?.username ?? ''}`) },
   h('span', { class: 'mark' }, icon('at')), h('span', { class: 'name' }, t('talk.mentions')))
 
+/** @param {Store} store */
+function remindersButton(store) {
+  const due = () => store.reminders.all.value.filter(each => each.is_due).length
+  return h('button', {
+    type: 'button', class: () => due() > 0 ? 'place unread' : 'place', 'aria-haspopup': 'dialog',
+    onclick: () => import('./reminders.js').then(it => it.openReminders(store)),
+  }, h('span', { class: 'mark' }, icon('bell')), h('span', { class: 'name' }, t('chat.reminders')), counter(due, count => t('chat.remindersDue', { count })))
+}
+
 /**
  * @param {Store} store
  * @param {string} title
@@ -158,7 +168,7 @@ function placeLink(store, item) {
   counter(called))
 }
 
-/** @param {() => number} count */
-const counter = count => when(() => count() > 0, () => h('span', { class: 'count' },
+/** @param {() => number} count @param {(count: number) => string} [said] For those who hear it. */
+const counter = (count, said = count => t('talk.unreadCount', { count })) => when(() => count() > 0, () => h('span', { class: 'count' },
   () => count() > 99 ? '99+' : number(count()),
-  h('span', { class: 'visually-hidden' }, () => t('talk.unreadCount', { count: count() }))))
+  h('span', { class: 'visually-hidden' }, () => said(count()))))
