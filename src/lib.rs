@@ -61,7 +61,7 @@
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/account_erasure: accounts, channels, deferred_work, organisations
 //! domain/consistency: messages
-//! domain/reminders: access, log, page, text
+//! domain/reminders: access, accounts, log, page, text
 //! domain/commands: access, log, messages, page, program_urls, rights, text, webhooks
 //! domain/webhooks: access, log, mail_queue, messages, page, program_urls, rights, slice_byte_budget, text
 //! domain/streams: access, channels, log, messages, text

@@ -1,5 +1,5 @@
-//! Reminders: what the server tells a user at a time that the user has chosen. Nobody else sees them. Uses access, the log, page
-//! and text.
+//! Reminders: what the server tells a user at a time that the user has chosen. Nobody else sees them. Uses access,
+//! accounts, the log, page and text.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{self, Caller},
+        accounts,
         log::events,
         page::Page,
         text::{self, Rule},
@@ -61,6 +62,7 @@ const UNKNOWN: Error = Error::NotFound(Code::ReminderNotFound);
 pub fn create(tx: &mut Tx, caller: Caller, text: &str, due_at: Time, channel: Option<ChannelId>) -> Result<Reminder> {
     let text = Text::check(text, "text").map_err(Error::Invalid)?;
     check_due_at(due_at, tx.now())?;
+    accounts::own(tx, caller)?;
     if let Some(channel) = channel {
         access::require_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     }
@@ -89,9 +91,12 @@ pub fn list(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Reminde
 /// Changes one of the caller's reminders, and tells the caller's devices. With another time, the caller is reminded again. An absent
 /// field stays as it is. 404 for a reminder that is not the caller's; 422 for a bad field and a time that has passed.
 pub fn update(tx: &mut Tx, caller: Caller, id: ReminderId, text: Option<&str>, due_at: Option<Time>) -> Result<Reminder> {
-    get(tx, caller.user, id)?;
+    let before = get(tx, caller.user, id)?;
     let text = text.map(|text| Text::check(text, "text")).transpose().map_err(Error::Invalid)?;
     due_at.map(|due_at| check_due_at(due_at, tx.now())).transpose()?;
+    if text.is_none_or(|text| text == before.text) && due_at.is_none_or(|due_at| due_at == before.due_at) {
+        return Ok(before);
+    }
     tx.prepare_cached(
         "update reminders set text = coalesce(?2, text), due_at = coalesce(?3, due_at), is_due = is_due and ?3 is null where id = ?1",
     )?

@@ -25,8 +25,8 @@ pub(super) async fn run(app: &App) {
 
 /// Returns the time until more is due.
 async fn do_due(app: &App) -> Result<Duration> {
-    in_slices(app, |tx| profiles::end_due_statuses(tx, SLICE)).await?;
-    in_slices(app, |tx| reminders::tell_due(tx, SLICE)).await?;
+    let ended = in_slices(app, |tx| profiles::end_due_statuses(tx, SLICE)).await;
+    in_slices(app, |tx| reminders::tell_due(tx, SLICE)).await.and(ended)?;
     let (ends, due) = app.db.read(|conn| Ok((profiles::next_status_end(conn)?, reminders::next_due(conn)?)))?;
     let next = ends.into_iter().chain(due).min();
     Ok(next.map_or(MINUTE, |due| due.since(app.clock.now())).min(MINUTE))

@@ -130,7 +130,7 @@ for (const kind of BROWSERS) {
       await visit(theirs, `${talk}/${office}`)
       await press(theirs, 'Grace Holm')
       await theirs.waitForSelector('.menu')
-      assert.deepEqual(await theirs.$$eval('.menu button', all => all.map(each => each.innerText)), ['Profile', 'Look and language', 'Sessions', 'Sign out'])
+      assert.deepEqual(await theirs.$$eval('.menu button', all => all.map(each => each.innerText)), ['Set a status', 'Profile', 'Look and language', 'Sessions', 'Sign out'])
       await accessible(theirs, 'the own menu')
       if (kind === 'chrome') await picture(theirs, 'ways-own-menu')
       await press(theirs, 'Sessions', 'menuitem')

@@ -12,6 +12,7 @@ const local = moment => moment.toLocaleString('sv-SE').slice(0, 16)
 
 async function speak(name, region) {
   await loadWords('chat')
+  await loadWords('common')
   preferredLanguage(name, [region])
   await setLanguage(name)
 }
@@ -31,6 +32,9 @@ test('what a line begins with', async t => {
     ['4:15 PM tea', '2026-11-27 16:15', 'tea'],
     ['tomorrow Call Ada', '2026-11-28 09:00', 'Call Ada'],
     ['Tomorrow 17:45 Call Ada', '2026-11-28 17:45', 'Call Ada'],
+    ['tomorrow at 17:45 Call Ada', '2026-11-28 17:45', 'Call Ada'],
+    ['tomorrow at the office', '2026-11-28 09:00', 'at the office'],
+    ['today 18:00 tea', '2026-11-27 18:00', 'tea'],
     ['monday plan the week', '2026-11-30 09:00', 'plan the week'],
     ['Friday 10:00 review', '2026-12-04 10:00', 'review'],
     ['2026-12-24 18:00 presents', '2026-12-24 18:00', 'presents'],
@@ -44,7 +48,7 @@ test('what a line begins with', async t => {
 
 test('what says no time, or one that has passed', async () => {
   await speak('en', 'en-GB')
-  for (const line of ['', 'Call Ada', 'me to call', '20 minutes', '20x tea', '24:00 tea', '13pm tea', '0am tea', '9 tea', '2026-11-26 late', '2026-13-01x', '14:3 tea', '0m now']) {
+  for (const line of ['', 'Call Ada', 'me to call', '20 minutes', '20x tea', '24:00 tea', '13pm tea', '0am tea', '9 tea', '2026-11-26 late', '2027-02-31 tea', '2026-13-45 tea', '9999-12-31 tea', `${'9999w'.repeat(42)} tea`, 'tomorrow 25:00 tea', 'today tea', '14:3 tea', '0m now']) {
     assert.equal(momentIn(line, NOW), null, line)
   }
 })
@@ -53,5 +57,12 @@ test('days are named in the language of the reader', async () => {
   await speak('de', 'de-DE')
   assert.equal(local(momentIn('morgen 8:15 Tee', NOW).moment), '2026-11-28 08:15')
   assert.equal(local(momentIn('Dienstag Tee', NOW).moment), '2026-12-01 09:00')
+  assert.equal(local(momentIn('Morgen um 8:15 Tee', NOW).moment), '2026-11-28 08:15')
   assert.equal(momentIn('tomorrow Tee', NOW), null)
+  await speak('he', 'he-IL')
+  for (const line of ['יום שני 8:15 תה', 'שני 8:15 תה']) {
+    const found = momentIn(line, NOW)
+    assert.deepEqual([local(found.moment), found.rest], ['2026-11-30 08:15', 'תה'], line)
+  }
+  assert.equal(local(momentIn('מחר בשעה 8:15 תה', NOW).moment), '2026-11-28 08:15')
 })

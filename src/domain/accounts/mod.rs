@@ -262,9 +262,9 @@ pub fn get(conn: &Connection, id: UserId) -> Result<User> {
     find(conn, id)?.ok_or_else(|| Error::internal("a row names an account that is gone"))
 }
 
-/// The caller's account. 401 if it is gone.
+/// The caller's account. 401 if it is gone: it may have been erased while a request was under way.
 pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
-    find(conn, caller.user)?.ok_or(Error::Unauthorized(Code::TokenInvalid, "The account is gone"))
+    find(conn, caller.user)?.filter(|user| user.is_active).ok_or(Error::Unauthorized(Code::TokenInvalid, "The account is gone"))
 }
 
 /// Finds a person's account by its address in the form of [`text::normalised_address`]. Nobody reads mail at the address of a bot.

@@ -122,7 +122,9 @@ pub fn end_due_statuses(tx: &mut Tx, most: u32) -> Result<usize> {
 
 /// When the next status ends.
 pub fn next_status_end(conn: &Connection) -> Result<Option<Time>> {
-    Ok(conn.prepare_cached("select min(status_until) from users")?.query_row([], |row| row.get(0))?)
+    Ok(conn
+        .prepare_cached("select min(status_until) from users where status_until is not null")?
+        .query_row([], |row| row.get(0))?)
 }
 
 /// Sets the organisation that the caller's clients open with. 404 if the caller is not a member of it.

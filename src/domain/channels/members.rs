@@ -128,7 +128,7 @@ fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Me
 
 fn from_row(row: &Row) -> rusqlite::Result<Member> {
     let mut columns = Columns::of_row(row);
-    Ok(Member {
+    let mut member = Member {
         user: columns.take()?,
         username: columns.take()?,
         full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
@@ -137,7 +137,10 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
         is_bot: columns.take()?,
         role_id: columns.take()?,
         joined_at: columns.take()?,
-    })
+    };
+    // Who has left says nothing more here.
+    member.custom_status = member.custom_status.filter(|_| member.role_id.is_some());
+    Ok(member)
 }
 
 /// Adds the caller to a channel, and returns it with the time of joining. Any caller who can see the channel may join.

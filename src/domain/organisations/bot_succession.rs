@@ -11,7 +11,11 @@ use crate::{
 /// Ends a bot whose membership has ended. Nobody can bring it back.
 pub(super) fn retire_bot(tx: &mut Tx, bot: UserId) -> Result<()> {
     tx.prepare_cached("delete from bots where user_id = ?1")?.execute([bot])?;
-    tx.prepare_cached("update users set is_active = 0, updated_at = ?2 where id = ?1")?.execute((bot, tx.now()))?;
+    tx.prepare_cached("delete from reminders where user_id = ?1")?.execute([bot])?;
+    tx.prepare_cached(
+        "update users set is_active = 0, status_emoji = '', status_text = '', status_until = null, updated_at = ?2 where id = ?1",
+    )?
+    .execute((bot, tx.now()))?;
     sessions::end_others(tx, bot, None)
 }
 

@@ -38,7 +38,7 @@ pub fn announce_member(
         email: &user.email,
         phone_number: &user.phone,
         avatar_url: &user.avatar_url,
-        custom_status: user.custom_status.as_ref(),
+        custom_status: user.custom_status.as_ref().filter(|_| action != "removed"),
         user_type: accounts::user_type(user.is_bot),
         is_verified: user.is_verified,
         role,

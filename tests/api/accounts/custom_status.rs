@@ -63,6 +63,26 @@ async fn a_status_is_shown_wherever_its_user_is_and_told_to_the_organisations() 
     assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![Value::Null; 6]);
 }
 
+/// Those whom somebody has left are told no more of what that person does.
+#[tokio::test]
+async fn a_status_is_not_shown_where_its_user_was_once() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    ada.post(&format!("/organisations/{organisation}/dms"), json!({ "user_ids": [grace.user_id] })).await.expect(201);
+    set(&grace, json!({ "text": "Looking around" })).await;
+    let mut socket = Socket::listening(&ada, &[&organisation]).await;
+    ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
+    let told = socket.on(&organisation).await["data"].take();
+    assert_eq!([&told["action"], &told["custom_status"]], [&json!("removed"), &Value::Null]);
+    set(&grace, json!({ "text": "At the new place" })).await;
+    let directs = ada.get(&format!("/organisations/{organisation}/dms")).await.expect(200);
+    let start = ada.get("/start").await.expect(200);
+    for people in [&directs["data"][0]["participants"], &start["data"]["direct_messages"][0]["participants"]] {
+        let found = people.as_array().unwrap().iter().find(|one| one["user_id"] == grace.user_id).expect("she is still a side");
+        assert_eq!(found.get("custom_status"), None);
+    }
+}
+
 #[tokio::test]
 async fn the_server_takes_a_status_away_when_it_ends() {
     let server = Server::start().await;

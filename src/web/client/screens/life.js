@@ -1,6 +1,6 @@
 // What goes on for as long as the talk is open: title and badge, waking up, the end of the session, newer builds.
 
-import { effect, onEnd } from '../base/signal.js'
+import { effect, onEnd, untracked } from '../base/signal.js'
 import { checkDay } from '../text/dates.js'
 import { language, t } from '../text/words.js'
 import { h } from '../view/element.js'
@@ -41,7 +41,8 @@ export function lifelong(store, beginAnew) {
   })
   effect(() => {
     const due = store.reminders.rung.value
-    if (due) say(t('chat.reminderDue', { text: due.text }), { action: t('chat.reminderOpen'), run: () => openReminders(store) })
+    // Other words later are no other reminder.
+    if (due) untracked(() => say(t('chat.reminderDue', { text: due.text }), { action: t('chat.reminderOpen'), run: () => openReminders(store) }))
   })
   const look = () => newestFiles().then(list => { if (list) store.build.value = list.build })
   // A server that comes back may have another build.

@@ -25,6 +25,7 @@ export function createReminders({ api, recorder }) {
       const others = all.peek().filter(each => each.id !== reminder.id)
       all.value = action === 'deleted' ? others : [...others, reminder].sort((one, other) => (one.due_at < other.due_at ? -1 : 1))
       if (action === 'due') rung.value = reminder
+      else if (rung.peek()?.id === reminder.id) rung.value = null
     },
   }
 }

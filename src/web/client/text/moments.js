@@ -4,6 +4,8 @@ import { locale, t } from './words.js'
 
 const MINUTE_MS = 60_000
 const UNITS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS, w: 7 * 24 * 60 * MINUTE_MS }
+/** The server takes no later ones. */
+const LAST_YEAR = 9999
 /** When a day is named without a time. */
 const MORNING = { hour: 9, minute: 0 }
 
@@ -16,7 +18,7 @@ const MORNING = { hour: 9, minute: 0 }
  */
 export function momentIn(line, now = new Date()) {
   const found = inSpan(line, now) ?? onDay(line, now) ?? atTime(line, now)
-  return found && found.moment > now ? found : null
+  return found && found.moment > now && found.moment.getFullYear() < LAST_YEAR ? found : null
 }
 
 /** @param {string} line @param {Date} now */
@@ -30,12 +32,13 @@ function inSpan(line, now) {
 
 /** @param {string} line @param {Date} now */
 function onDay(line, now) {
-  const [written] = /^\S+/.exec(line) ?? []
-  const date = written && dateOf(written.toLocaleLowerCase(locale.peek()), now)
-  if (!date) return null
-  const rest = line.slice(written.length).trim()
+  const day = dateIn(line, now) ?? namedDayIn(line, now)
+  if (!day) return null
+  // "tomorrow at 9:00"
+  const rest = after(day.rest, t('chat.atTime')) ?? day.rest
   const time = timeIn(rest)
-  return { moment: on(date, time?.time ?? MORNING), rest: time?.rest ?? rest }
+  if (!time && /^\d{1,2}:/.test(rest)) return null
+  return time ? { moment: on(day.date, time.time), rest: time.rest } : { moment: on(day.date), rest: day.rest }
 }
 
 /** The next such time, today or tomorrow. @param {string} line @param {Date} now */
@@ -43,17 +46,37 @@ function atTime(line, now) {
   const found = timeIn(line)
   if (!found) return null
   const moment = on(now, found.time)
-  return { moment: moment > now ? moment : on(after(now, 1), found.time), rest: found.rest }
+  return { moment: moment > now ? moment : on(daysAhead(now, 1), found.time), rest: found.rest }
 }
 
-/** @param {string} word @param {Date} now */
-function dateOf(word, now) {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(word) ?? []
-  if (year) return new Date(Number(year), Number(month) - 1, Number(day))
-  if (word === t('chat.tomorrow').toLocaleLowerCase(locale.peek())) return after(now, 1)
-  const name = new Intl.DateTimeFormat(locale.peek(), { weekday: 'long' })
-  const ahead = [1, 2, 3, 4, 5, 6, 7].map(days => after(now, days))
-  return ahead.find(date => name.format(date).toLocaleLowerCase(locale.peek()) === word) ?? null
+/** @param {string} line @param {Date} now */
+function dateIn(line, now) {
+  const [written, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)(?=\s|$)/.exec(line) ?? []
+  if (!written) return null
+  const date = new Date(Number(year), Number(month) - 1, Number(day))
+  return date.getDate() === Number(day) && date.getMonth() === Number(month) - 1 ? { date, rest: line.slice(written.length).trim() } : null
+}
+
+/** Today, tomorrow, or the next day of this name. @param {string} line @param {Date} now */
+function namedDayIn(line, now) {
+  const format = new Intl.DateTimeFormat(locale.peek(), { weekday: 'long' })
+  const named = [{ name: t('common.today'), days: 0 }, { name: t('chat.tomorrow'), days: 1 }, ...[1, 2, 3, 4, 5, 6, 7].flatMap(days => {
+    const name = format.format(daysAhead(now, days))
+    // In Hebrew a day's name begins with the word "day".
+    return [{ name, days }, { name: name.split(' ').at(-1) ?? name, days }]
+  })]
+  for (const { name, days } of named) {
+    const rest = after(line, name)
+    if (rest !== null) return { date: daysAhead(now, days), rest }
+  }
+  return null
+}
+
+/** What follows a word that a line begins with, in small or capital letters; null if it doesn't. @param {string} line @param {string} word */
+function after(line, word) {
+  const begins = line.slice(0, word.length).toLocaleLowerCase(locale.peek()) === word.toLocaleLowerCase(locale.peek())
+  const rest = line.slice(word.length)
+  return begins && /^(\s|$)/.test(rest) ? rest.trim() : null
 }
 
 /** @param {string} line */
@@ -67,7 +90,7 @@ function timeIn(line) {
 }
 
 /** @param {Date} date @param {number} days */
-export const after = (date, days) => new Date(date.getFullYear(), date.getMonth(), date.getDate() + days)
+export const daysAhead = (date, days) => new Date(date.getFullYear(), date.getMonth(), date.getDate() + days)
 
 /** @param {Date} date @param {{ hour: number, minute: number }} [time] */
 export const on = (date, { hour, minute } = MORNING) => new Date(date.getFullYear(), date.getMonth(), date.getDate(), hour, minute)

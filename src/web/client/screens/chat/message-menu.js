@@ -79,7 +79,7 @@ function items(store, message) {
 async function remindOf(store, message) {
   const { openReminders } = await import('./reminders.js')
   const [first] = message.content.split('\n')
-  await openReminders(store, { text: t('talk.said', { name: authorSaid(store, message), text: first.slice(0, EXCERPT) }), channel: message.channel_id })
+  await openReminders(store, { text: t('talk.said', { name: authorSaid(store, message), text: [...first].slice(0, EXCERPT).join('') }), channel: message.channel_id })
 }
 
 /**

@@ -7,7 +7,7 @@ import { go } from '../../view/router.js'
 import { face, mark, name, nameOf } from '../face.js'
 import { attempt } from './deeds.js'
 import { directMessage, show } from './opening.js'
-import { statusLine } from './status-sign.js'
+import { saidOf, statusLine } from './status-sign.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Person} Person */
@@ -28,7 +28,7 @@ export function openPersonMenu(store, person, anchor, more = []) {
       : { label: t('chat.writeToThem', { name: nameOf(person) }), icon: 'mail', run: () => write(store, person.user_id ?? '') },
     ...more,
   ], {
-    label: `${nameOf(person)}, @${person.username}`,
+    label: [nameOf(person), `@${person.username}`, known.custom_status && saidOf(known.custom_status)].filter(Boolean).join(', '),
     head: [face(person), h('p', null,
       h('span', { class: 'who' }, name(person)), mark(person),
       h('span', { class: 'quiet small' }, h('bdi', null, `@${person.username}`)),

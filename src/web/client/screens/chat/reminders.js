@@ -2,7 +2,7 @@
 
 import { signal } from '../../base/signal.js'
 import { dayAndTimeOf } from '../../text/dates.js'
-import { after, momentIn, on } from '../../text/moments.js'
+import { daysAhead, momentIn, on } from '../../text/moments.js'
 import { t } from '../../text/words.js'
 import { openDialog } from '../../view/dialog.js'
 import { h, when } from '../../view/element.js'
@@ -29,9 +29,9 @@ const TIMES = [
   { value: '20', label: () => t('chat.reminderMinutes'), at: inMinutes(20) },
   { value: '60', label: () => t('chat.reminderHour'), at: inMinutes(60) },
   { value: '180', label: () => t('chat.reminderHours'), at: inMinutes(180) },
-  { value: 'tomorrow', label: () => t('chat.reminderTomorrow'), at: () => on(after(new Date(), 1)) },
+  { value: 'tomorrow', label: () => t('chat.reminderTomorrow'), at: () => on(daysAhead(new Date(), 1)) },
   // The next Monday, a week from now on a Monday.
-  { value: 'week', label: () => t('chat.reminderWeek'), at: () => on(after(new Date(), (8 - new Date().getDay()) % 7 || 7)) },
+  { value: 'week', label: () => t('chat.reminderWeek'), at: () => on(daysAhead(new Date(), (8 - new Date().getDay()) % 7 || 7)) },
 ]
 
 /**
@@ -67,14 +67,14 @@ function row(store, item, close) {
   })))
   return h('li', { class: () => item.value.is_due ? 'due' : '' },
     h('div', null,
-      h('p', { dir: 'auto' }, () => item.value.text),
+      h('p', { id: `reminder-${id}`, dir: 'auto' }, () => item.value.text),
       h('p', { class: 'quiet small' },
         when(() => item.value.is_due, () => h('span', { class: 'tag' }, t('chat.reminderNow'))), ' ',
         h('time', { datetime: () => item.value.due_at }, () => dayAndTimeOf(item.value.due_at)),
         when(channel, () => [' · ', h('button', { type: 'button', class: 'link-button', onclick: () => close(item.peek().channel_id ?? '') },
           () => h('bdi', null, channel()?.title))]))),
-    h('button', { type: 'button', class: 'button small', 'aria-haspopup': 'menu', onclick: later }, t('chat.reminderLater')),
-    h('button', { type: 'button', class: 'button small', onclick: done }, () => item.value.is_due ? t('chat.reminderDone') : t('common.delete')))
+    h('button', { type: 'button', class: 'button small', 'aria-haspopup': 'menu', 'aria-describedby': `reminder-${id}`, onclick: later }, t('chat.reminderLater')),
+    h('button', { type: 'button', class: 'button small', 'aria-describedby': `reminder-${id}`, onclick: done }, () => item.value.is_due ? t('chat.reminderDone') : t('common.delete')))
 }
 
 /** @param {Store} store @param {string} begun @param {string} [channel] */

@@ -19,8 +19,8 @@ function signOf(store, { emoji }) {
   return () => reactionSign(emoji || SPEECH)
 }
 
-/** @param {Status} status */
-const saidOf = ({ emoji, text, until }) => until
+/** All of what somebody does, in words. @param {Status} status */
+export const saidOf = ({ emoji, text, until }) => until
   ? t('chat.statusUntil', { text: text || emoji, time: dayAndTimeOf(until) })
   : text || emoji
 
@@ -43,5 +43,6 @@ export const statusSign = (store, person) => {
  */
 export const statusLine = (store, person) => {
   const status = person?.custom_status
-  return status && h('span', { class: 'status-line' }, h('span', { 'aria-hidden': 'true' }, signOf(store, status)), ' ', h('bdi', null, saidOf(status)))
+  return status && h('span', { class: 'status-line' }, h('span', { 'aria-hidden': 'true' }, signOf(store, status)), ' ',
+    status.text || status.until ? h('bdi', null, saidOf(status)) : '')
 }

@@ -3,11 +3,12 @@
 import { signal } from '../../base/signal.js'
 import { reactionSign } from '../../text/emoji.js'
 import { dayAndTimeOf } from '../../text/dates.js'
-import { t } from '../../text/words.js'
+import { locale, t } from '../../text/words.js'
 import { openDialog } from '../../view/dialog.js'
 import { h, when } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
 import { icon } from '../../view/icons.js'
+import { attempt } from './deeds.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Status} Status */
@@ -26,9 +27,15 @@ const ENDS = [
   { value: '60', label: () => t('chat.statusHour'), until: inMinutes(60) },
   { value: '240', label: () => t('chat.statusHours'), until: inMinutes(240) },
   { value: 'today', label: () => t('common.today'), until: now => midnight(now, 1) },
-  // Until Sunday is over.
-  { value: 'week', label: () => t('chat.statusWeek'), until: now => midnight(now, (7 - now.getDay()) % 7 + 1) },
+  { value: 'week', label: () => t('chat.statusWeek'), until: now => midnight(now, (firstDay() - now.getDay() + 7) % 7 || 7) },
 ]
+
+/** The day that weeks begin with where the reader is, as dates count them: 0 is Sunday. */
+function firstDay() {
+  // Not all browsers know.
+  const region = /** @type {{ getWeekInfo?: () => { firstDay: number } }} */ (new Intl.Locale(locale.peek()))
+  return (region.getWeekInfo?.().firstDay ?? (locale.peek().startsWith('he') ? 7 : 1)) % 7
+}
 
 /** @param {Date} now @param {number} days */
 const midnight = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days)
@@ -80,10 +87,7 @@ export async function openStatus(store) {
         field(t('chat.statusEnds'), ends),
       ],
       beside: now && h('button', {
-        type: 'button', class: 'button', onclick: async () => {
-          await set({})
-          close()
-        },
+        type: 'button', class: 'button', onclick: async () => { if (await attempt(() => set({}))) close() },
       }, t('chat.statusClear')),
       submit: async () => {
         const until = ends.value === 'same' ? now?.until : ENDS.find(each => each.value === ends.value)?.until(new Date())?.toISOString()
@@ -101,6 +105,14 @@ const statusOf = (emoji, text, until) => {
   return { ...(emoji ? { emoji } : {}), ...(words ? { text: words } : {}), ...(until ? { until } : {}) }
 }
 
+/** The emoji that a line begins with, or its name. @param {string} line */
+function emojiOf(line) {
+  const [name] = /^:[\w+-]+:/.exec(line) ?? []
+  if (name) return name
+  const [first] = new Intl.Segmenter().segment(line)
+  return first && /^\p{Emoji_Presentation}|^\p{Emoji}\ufe0f|^\p{Regional_Indicator}/u.test(first.segment) ? first.segment : ''
+}
+
 /**
  * Says it in one line, which may begin with an emoji or its name.
  *
@@ -108,7 +120,8 @@ const statusOf = (emoji, text, until) => {
  * @param {string} line
  */
 export async function sayStatus(store, line) {
-  const [, emoji = '', text = ''] = /^(:[\w+-]+:|\p{Extended_Pictographic}\S*|\p{Regional_Indicator}{2})?\s*(.*)$/u.exec(line) ?? []
+  const emoji = emojiOf(line)
+  const text = line.slice(emoji.length).trim()
   if ([...text].length > MOST) return t('chat.statusTooLong', { count: MOST })
   const { data } = await store.api.setCustomStatus(statusOf(emoji, text, null))
   store.me.value = data

@@ -138,6 +138,7 @@ export default {
   reminderAdd: 'Erinnern',
   reminderSet: 'Du wirst erinnert: {time}.',
   reminderTooLong: 'Eine Erinnerung hat höchstens {count} Zeichen.',
+  atTime: 'um',
   tomorrow: 'morgen',
   // Commands
   actions: 'Aktionen',

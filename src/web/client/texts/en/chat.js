@@ -138,6 +138,7 @@ export default {
   reminderAdd: 'Remind me',
   reminderSet: 'You will be reminded: {time}.',
   reminderTooLong: 'A reminder has at most {count} characters.',
+  atTime: 'at',
   tomorrow: 'tomorrow',
   // Commands
   actions: 'Actions',

@@ -139,6 +139,7 @@ export default {
   reminderAdd: 'להזכיר לי',
   reminderSet: 'תקבלו תזכורת: {time}.',
   reminderTooLong: 'בתזכורת יש לכל היותר {count} תווים.',
+  atTime: 'בשעה',
   tomorrow: 'מחר',
   // Commands
   actions: 'פעולות',
