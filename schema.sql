@@ -502,18 +502,20 @@ create table webhooks (
     old_secret_until integer,
     sender_secret   blob,                                     -- encrypted; a feed is taken only from who proves to know it
     target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
-    events          integer not null default 1,               -- what it delivers: message.created 1, message.updated 2, message.deleted 4, reaction.added 8, reaction.removed 16, member.joined 64, member.left 128, channel.updated 256, channel.archived 512, channel.unarchived 1024, action.clicked 2048
+    events          integer not null default 1,               -- what it delivers: message.created 1, message.updated 2, message.deleted 4, reaction.added 8, reaction.removed 16, member.joined 64, member.left 128, channel.updated 256, channel.archived 512, channel.unarchived 1024, action.clicked 2048, channel.created 4096
     trigger_words   text not null default '[]',               -- JSON: a message that begins with none of them is not delivered; [] = each is
     from_seq        integer not null default 0,               -- the log's last seq when it began to deliver: not what came before
     last_success_at integer,
     created_at      integer not null,
     updated_at      integer not null,
     deleted_at      integer,
+    organisation_id blob references organisations (id),       -- whose public channels it delivers from, too; null = none
     check ((url = '') = (url_by is null))
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
 create index webhooks_by_owner on webhooks (owner_id, channel_id);
 create index webhooks_by_url_by on webhooks (url_by, channel_id) where url_by is not null;
+create index webhooks_of_organisations on webhooks (organisation_id) where organisation_id is not null;
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 
 -- Programs that members call by a slash and a name.

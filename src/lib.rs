@@ -63,7 +63,7 @@
 //! domain/consistency: messages
 //! domain/reminders: access, accounts, log, page, text
 //! domain/commands: access, log, messages, page, program_urls, rights, text, webhooks
-//! domain/webhooks: access, log, mail_queue, messages, page, program_urls, rights, slice_byte_budget, text
+//! domain/webhooks: access, log, mail_queue, messages, page, program_urls, rights, scopes, slice_byte_budget, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/first_screen: access, accounts, channels, organisations, page

@@ -82,6 +82,7 @@ const HISTORY: History = History {
         (22, include_str!("migrations/0022.sql")),
         (23, include_str!("migrations/0023.sql")),
         (24, include_str!("migrations/0024.sql")),
+        (25, include_str!("migrations/0025.sql")),
     ],
 };
 

@@ -83,6 +83,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
     }
     for n in &gone {
         indexing::forget(tx, *n)?;
+        webhooks::delivery::queue::erase(tx, *n)?; // of webhooks of all channels, which are elsewhere
     }
     Ok(gone.len())
 }

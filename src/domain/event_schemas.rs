@@ -79,6 +79,7 @@ pub fn delivery_schema(kind: DeliveryKind, generator: &mut SchemaGenerator) -> S
         DeliveryKind::ReactionAdded | DeliveryKind::ReactionRemoved => Delivery::<ReactionChange>::json_schema(generator),
         DeliveryKind::MemberJoined
         | DeliveryKind::MemberLeft
+        | DeliveryKind::ChannelCreated
         | DeliveryKind::ChannelUpdated
         | DeliveryKind::ChannelArchived
         | DeliveryKind::ChannelUnarchived => Delivery::<ChannelUpdate>::json_schema(generator),

@@ -71,7 +71,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewWebhook>,
     ) -> Result<Created<Webhook>> {
-        let Body(NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words }, bytes) = body;
+        let Body(body, bytes) = body;
+        let NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words, all_channels } = body;
         let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
         let sender_secret = sender_secret.unwrap_or_default().0;
         let new = webhooks::New {
@@ -81,6 +82,7 @@ impl Api {
             sender_secret,
             events: events.map(into_strings),
             trigger_words: trigger_words.map(into_strings).unwrap_or_default(),
+            is_of_all_channels: all_channels.unwrap_or_default(),
         };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
@@ -159,7 +161,8 @@ impl Api {
         webhook_id: Path<WebhookId>,
         body: Body<EditWebhook>,
     ) -> Result<Success<Webhook>> {
-        let Body(EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words }, bytes) = body;
+        let Body(body, bytes) = body;
+        let EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words, all_channels } = body;
         let edit = webhooks::Edit {
             name: into_string(webhook_name),
             event_name: into_string(event_name),
@@ -167,6 +170,7 @@ impl Api {
             sender_secret: into_string(sender_secret),
             events: events.map(into_strings),
             trigger_words: trigger_words.map(into_strings),
+            is_of_all_channels: all_channels,
         };
         let (channel, id) = (*channel_id, *webhook_id);
         let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
@@ -263,6 +267,9 @@ struct NewWebhook {
     /// Only new and edited messages that begin with one of these words are delivered, in small or capital letters; all of them
     /// if there are no words. Deletions and reactions are delivered in either case.
     trigger_words: Option<Words>,
+    /// Whether what happens in all public channels of the organisation is delivered, beside what happens in this channel. For
+    /// holders of `manage:webhooks`; an organisation has up to 10 such webhooks. `false` if omitted.
+    all_channels: Option<bool>,
 }
 
 #[derive(Object)]
@@ -277,6 +284,8 @@ struct EditWebhook {
     events: Option<Events>,
     /// The new words with which delivered messages begin; an empty list delivers all.
     trigger_words: Option<Words>,
+    /// Whether what happens in all public channels is delivered from now on; `true` needs `manage:webhooks`.
+    all_channels: Option<bool>,
 }
 
 #[derive(Object)]
@@ -317,6 +326,9 @@ struct Webhook {
     events: Vec<String>,
     /// The words with which a new or edited message must begin to be delivered; all messages are if there are none.
     trigger_words: Vec<String>,
+    /// Whether what happens in all public channels of the organisation is delivered, beside what happens in this channel. It is
+    /// while the webhook's owner and the member who set its `webhook_url` hold `manage:webhooks`.
+    all_channels: bool,
     /// The secret of the feed address.
     webhook_slug: String,
     /// The feed address.
@@ -346,6 +358,7 @@ impl Webhook {
             webhook_url: webhook.url,
             events: webhook.events.kind_names().into_iter().map(str::to_owned).collect(),
             trigger_words: webhook.trigger_words.words().to_vec(),
+            all_channels: webhook.organisation.is_some(),
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
             has_sender_secret: webhook.has_sender_secret,

@@ -271,8 +271,8 @@ fn reaction(row: &Row) -> rusqlite::Result<Reaction> {
     Ok(Reaction { emoji: row.get(0)?, person: row.get(1)?, created_at: row.get(2)? })
 }
 
-const WEBHOOKS: &str =
-    "select w.id, w.channel_id, w.owner_id, w.name, w.event_name, w.url, w.events, w.trigger_words, w.created_at, w.updated_at
+const WEBHOOKS: &str = "select w.id, w.channel_id, w.owner_id, w.name, w.event_name, w.url, w.events, w.trigger_words,
+      w.organisation_id is not null, w.created_at, w.updated_at
     from webhooks w join channels c on c.id = w.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null and w.deleted_at is null order by w.created_at, w.id";
 
@@ -287,6 +287,7 @@ fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
         url: columns.take()?,
         events: Some(columns.take::<Subscription>()?.kind_names().into_iter().map(str::to_owned).collect()),
         trigger_words: columns.take::<TriggerWords>()?.words().to_vec(),
+        all_channels: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })

@@ -233,6 +233,9 @@ pub struct Webhook {
     /// The words with which delivered messages begin.
     #[serde(default)]
     pub trigger_words: Vec<String>,
+    /// Whether it delivers from all public channels.
+    #[serde(default)]
+    pub all_channels: bool,
     pub created_at: Time,
     pub updated_at: Time,
 }

@@ -2,7 +2,7 @@
 //! out, messages are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of
 //! `manage:webhooks` manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while
 //! the member who answers for its address has access, too ([`owners`]). Uses access, log, mail_queue, messages, page,
-//! program_urls, rights, slice_byte_budget and text.
+//! program_urls, rights, scopes, slice_byte_budget and text.
 
 pub mod by_operator;
 pub mod channel_purging;
@@ -25,6 +25,8 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         program_urls,
+        rights::Rights,
+        scopes::Scope,
         text::{self, Rule},
         webhooks::{
             record::{Status, Webhook},
@@ -33,7 +35,7 @@ use crate::{
         },
     },
     error::{Code, Error, Result},
-    id::{ChannelId, WebhookId},
+    id::{ChannelId, OrganisationId, WebhookId},
     secret,
     site::Site,
     time::Time,
@@ -48,6 +50,8 @@ text::rules! {
 }
 /// Webhooks per channel, at most.
 const MOST: i64 = 50;
+/// Webhooks of an organisation that deliver from all its public channels, at most.
+const MOST_OF_ALL_CHANNELS: i64 = 10;
 /// How long a replaced secret still signs.
 const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
 
@@ -62,11 +66,13 @@ pub struct New {
     pub events: Option<Vec<String>>,
     /// The words with which delivered messages begin; none for all messages.
     pub trigger_words: Vec<String>,
+    /// Whether it delivers from all public channels of the organisation.
+    pub is_of_all_channels: bool,
 }
 
 /// Makes a webhook, and returns it with the secret that signs its deliveries, which is never returned again. For managers,
 /// in a channel that is not archived; the caller becomes the owner. 403 for a hidden or archived channel, 422 for an invalid
-/// field and when the channel has 50 webhooks.
+/// field and when the channel has 50 webhooks. Of all channels as [`check_all_channels`] says.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
     access::require_webhook_manager(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
@@ -80,13 +86,14 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     if live >= MOST {
         return Err(Error::Invalid(Code::LimitReached.says(format!("a channel has at most {MOST} webhooks")).with_limit(MOST)));
     }
+    let organisation = new.is_of_all_channels.then(|| check_all_channels(tx, caller, channel)).transpose()?;
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
         "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret,
-           sender_secret, events, trigger_words, from_seq, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)",
+           sender_secret, events, trigger_words, organisation_id, from_seq, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
     )?
-    .execute((
+    .execute(rusqlite::params![
         id,
         channel,
         caller.user,
@@ -100,11 +107,28 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         sender_secret,
         events,
         trigger_words,
+        organisation,
         log_reader::last_seq(tx)?,
         tx.now(),
-    ))?;
+    ])?;
     let made = record::find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
     Ok((made, secret))
+}
+
+/// Checks that the caller may have a webhook of the channel deliver from all public channels of its organisation, and returns that.
+/// 403 for a channel's owner who may not manage webhooks elsewhere and for a token of some channels, 422 when the organisation has as many.
+fn check_all_channels(tx: &Tx, caller: Caller, channel: ChannelId) -> Result<OrganisationId> {
+    let organisation = access::require_webhook_manager(tx, caller, channel, HIDDEN_CHANNEL)?.organisation;
+    access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, access::OUTSIDER)?;
+    caller.grant.require_scope(Scope::Webhooks, false)?;
+    let held: i64 = tx
+        .prepare_cached("select count(*) from webhooks where organisation_id = ?1 and deleted_at is null")?
+        .query_row([organisation], |row| row.get(0))?;
+    if held >= MOST_OF_ALL_CHANNELS {
+        let says = format!("an organisation has at most {MOST_OF_ALL_CHANNELS} webhooks of all channels");
+        return Err(Error::Invalid(Code::LimitReached.says(says).with_limit(MOST_OF_ALL_CHANNELS)));
+    }
+    Ok(organisation)
 }
 
 fn check_name(name: &str) -> Result<&str> {
@@ -134,13 +158,14 @@ pub struct Edit {
     pub sender_secret: Option<String>,
     pub events: Option<Vec<String>>,
     pub trigger_words: Option<Vec<String>>,
+    pub is_of_all_channels: Option<bool>,
 }
 
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
 /// for hidden channels, 404 for an unknown webhook, 422 for an invalid field.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
     record::get(tx, caller, channel, id)?; // an outsider causes no work
-    delivery::following::catch_up(tx, channel)?;
+    delivery::following::catch_up(tx, id)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
@@ -148,9 +173,14 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let sender_secret = edit.sender_secret.as_deref().map(|secret| sealed_sender_secret(tx.site(), secret)).transpose()?;
     let events = edit.events.as_deref().map(Subscription::from_names).transpose()?;
     let trigger_words = edit.trigger_words.as_deref().map(TriggerWords::of).transpose()?;
+    let organisation = match edit.is_of_all_channels {
+        Some(true) if webhook.organisation.is_none() => Some(Some(check_all_channels(tx, caller, channel)?)),
+        Some(false) => Some(None),
+        _ => None,
+    };
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
     let texts = [name.is_some(), event_name.is_some(), url.is_some(), sender_secret.is_some()];
-    if !texts.contains(&true) && events.is_none() && trigger_words.is_none() {
+    if !texts.contains(&true) && events.is_none() && trigger_words.is_none() && organisation.is_none() {
         return Ok(webhook);
     }
     let url_by = url.and_then(|url| owners::answers_for(url, caller));
@@ -159,7 +189,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
            from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
            sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events),
-           trigger_words = coalesce(?12, trigger_words)
+           trigger_words = coalesce(?12, trigger_words), organisation_id = case when ?13 then ?14 else organisation_id end
          where id = ?1",
     )?
     .execute((
@@ -175,6 +205,8 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         sender_secret.flatten(),
         events,
         trigger_words,
+        organisation.is_some(),
+        organisation.flatten(),
     ))?;
     if url.is_some() {
         // Deliveries under way to the former address are sent again to the new one, whatever the former answers.
@@ -194,7 +226,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
 /// channels, 404 for an unknown webhook, 422 for an unknown status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
     record::get(tx, caller, channel, id)?; // an outsider causes no work
-    delivery::following::catch_up(tx, channel)?;
+    delivery::following::catch_up(tx, id)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let status = NewStatus::check(status, "webhook_status").map_err(Error::Invalid)?;
     let status = Status::named(status).ok_or_else(|| Error::internal("each status has its name"))?;

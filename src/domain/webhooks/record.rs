@@ -10,7 +10,7 @@ use crate::{
         webhooks::{subscription::Subscription, trigger_words::TriggerWords},
     },
     error::{Code, Error, Result},
-    id::{ChannelId, UserId, WebhookId},
+    id::{ChannelId, OrganisationId, UserId, WebhookId},
     secret::Hash,
     time::Time,
 };
@@ -34,6 +34,8 @@ pub struct Webhook {
     /// What is delivered.
     pub events: Subscription,
     pub trigger_words: TriggerWords,
+    /// The organisation, if the webhook delivers from all its public channels; none if it delivers from its own channel alone.
+    pub organisation: Option<OrganisationId>,
     pub status: Status,
     /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
@@ -103,7 +105,7 @@ pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: Webhook
 }
 
 /// Selects webhooks. [`from_row`] takes the columns in this order.
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, trigger_words, status, generation, slug_hash, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, trigger_words, organisation_id, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of_row(row);
@@ -119,6 +121,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         has_sender_secret: columns.take()?,
         events: columns.take()?,
         trigger_words: columns.take()?,
+        organisation: columns.take()?,
         status: columns.take()?,
         generation: columns.take()?,
         slug_hash: columns.take()?,

@@ -7,7 +7,12 @@ use url::Url;
 use crate::{
     domain::{
         commands::calling::Prepared,
-        webhooks::delivery::{outcome::Outcome, queue::Claimed, replay::Test, slots::DeliverySlot},
+        webhooks::delivery::{
+            outcome::{Outcome, PROMPT},
+            queue::Claimed,
+            replay::Test,
+            slots::DeliverySlot,
+        },
     },
     error::{Code, Error, Result},
     event::Queue,
@@ -36,9 +41,17 @@ pub async fn call_program(app: &App, call: &Prepared) -> Result<Reply> {
     let url = Url::parse(&call.target.url).map_err(Error::internal)?;
     let body = (call.content_type, &*call.body);
     let headers = signed(&call.id.to_string(), app.clock.now(), body, &call.target.secrets)?;
+    let began = Instant::now();
     let reply = slot.app.outgoing.ask(&url, &headers, call.body.clone(), CALL_WITHIN).await;
     let reply = reply.map_err(|failure| failed(failure.to_string()))?;
-    if (200..300).contains(&reply.status) { Ok(reply) } else { Err(failed(complaint(reply.status))) }
+    if !(200..300).contains(&reply.status) {
+        return Err(failed(complaint(reply.status)));
+    }
+    // What one command's program refuses says nothing of the host's other programs.
+    if began.elapsed() < PROMPT {
+        app.delivery.slots().note_proven(&slot.permit.host, true);
+    }
+    Ok(reply)
 }
 
 /// Signs and sends an event once.

@@ -157,6 +157,8 @@ async fn record(server: &Server) -> Value {
     let asked = ada.get(&format!("/channels/{channel}/messages?limit=1")).await.expect(200)["messages"][0].take();
     let click = format!("{}/actions/{}", text(&asked["id"]), text(&asked["actions"][0]["id"]));
     ada.post(&format!("/channels/{channel}/messages/{click}"), json!({})).await.expect(200);
+    ada.put(&hook.path(""), json!({ "all_channels": true })).await.expect(200);
+    ada.channel(&organisation, "dry-dock", &[]).await;
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
     let mut sent = BTreeMap::new();
     while sent.len() < DeliveryKind::ALL.len() {

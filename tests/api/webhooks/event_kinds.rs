@@ -16,7 +16,7 @@ use crate::{
     socket::Socket,
 };
 
-const ALL: [&str; 11] = [
+const ALL: [&str; 12] = [
     "message.created",
     "message.updated",
     "message.deleted",
@@ -28,6 +28,7 @@ const ALL: [&str; 11] = [
     "channel.archived",
     "channel.unarchived",
     "action.clicked",
+    "channel.created",
 ];
 /// Those of messages.
 const MESSAGES: &[&str] = ALL.split_at(5).0;

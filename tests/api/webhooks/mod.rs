@@ -1,5 +1,6 @@
 //! Webhooks of a channel: making, reading, changing and deleting them.
 
+mod all_channels;
 mod attempts;
 mod bad_targets;
 mod deliveries;

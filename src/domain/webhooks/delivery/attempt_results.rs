@@ -14,7 +14,6 @@ use crate::{
         suspension::stop,
     },
     error::Result,
-    id::ChannelId,
     secret,
     time::Time,
 };
@@ -52,11 +51,9 @@ pub fn record_attempt(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<
         .optional()?;
     let again = !outcome.is_success() && outcome.status != GONE && first_at.is_some();
     let next = if again { wait(sent.attempts, outcome.retry_after).map(|wait| now + wait) } else { None };
-    let channel: Option<ChannelId> = tx
-        .prepare_cached("select channel_id from webhooks where id = ?1")?
-        .query_row([sent.webhook], |row| row.get(0))
-        .optional()?;
-    let Some(channel) = channel else { return Ok(()) }; // gone for good, with its history
+    if !tx.prepare_cached("select 1 from webhooks where id = ?1")?.exists([sent.webhook])? {
+        return Ok(()); // gone for good, with its history
+    }
     history::record_sent(tx, sent, "delivery", outcome, next)?;
     let Some(first_at) = first_at else { return Ok(()) };
     tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
@@ -68,7 +65,7 @@ pub fn record_attempt(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<
         )?
         .query_row((sent.webhook, outcome.is_success(), now), |row| row.get(0))?;
     if outcome.status == GONE || (again && next.is_none()) {
-        following::catch_up(tx, channel)?; // it may become inactive, and misses what is posted from then on
+        following::catch_up(tx, sent.webhook)?; // it may become inactive, and misses what is posted from then on
     }
     if outcome.status == GONE {
         stop(tx, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;

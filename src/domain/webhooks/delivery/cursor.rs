@@ -36,10 +36,11 @@ pub(in crate::domain) struct Logged {
     pub concerns: bool,
 }
 
-/// SQL condition under which a webhook `w` receives events of the row `e`, if it has chosen their kind: not those from before
-/// it began to deliver.
-pub(in crate::domain) const RECEIVES: &str =
-    "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
+/// SQL condition under which a webhook `w` receives events of the row `e`, if it has chosen their kind: those of its channel, or of
+/// any public channel of its organisation if it delivers from all; but not those from before it began to deliver.
+pub(in crate::domain) const RECEIVES: &str = "(w.channel_id = e.channel_id or w.organisation_id =
+      (select c.organisation_id from channels c where c.id = e.channel_id and c.is_private = 0 and c.is_dm = 0))
+    and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
     and w.from_seq < e.seq";
 
 pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {

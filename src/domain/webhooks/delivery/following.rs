@@ -28,7 +28,7 @@ use crate::{
     time::Time,
 };
 
-/// Deliveries after which a slice ends. One message may add 50, one for each webhook of its channel.
+/// Deliveries after which a slice ends. One message may add 60: one for each webhook of its channel, and of all channels.
 const DELIVERIES: usize = 200;
 /// Rows that may be skipped before the cursor is saved.
 const UNWRITTEN_ROWS: i64 = 500;
@@ -115,13 +115,16 @@ pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     Ok(taken)
 }
 
-/// Follows the log before a change to a webhook of the channel: messages posted until now are for the webhook as it was. 503 if
-/// messages of the channel are left after one slice; the job follows them meanwhile.
-pub(in crate::domain) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
+/// Follows the log before a change to a webhook: messages posted until now are for the webhook as it was. 503 if messages that may
+/// be for it are left after one slice; the job follows them meanwhile.
+pub(in crate::domain) fn catch_up(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
+    let (channel, is_of_all_channels): (ChannelId, bool) = tx
+        .prepare_cached("select channel_id, organisation_id is not null from webhooks where id = ?1")?
+        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut after = queue_from_log(tx, 0)?;
     loop {
         let rows = cursor::rows(tx, after)?;
-        if rows.iter().any(|row| row.concerns && row.channel == Some(channel)) {
+        if rows.iter().any(|row| row.concerns && (is_of_all_channels || row.channel == Some(channel))) {
             return Err(Error::Unavailable(
                 Code::StillInProgress,
                 "New messages are still being queued for webhooks, try again in a moment",

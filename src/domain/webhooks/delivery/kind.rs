@@ -54,6 +54,8 @@ kinds!(
     ChannelUnarchived = "channel.unarchived",
     /// A member has clicked on an action of what was fed to the webhook. Sent once, at once, and answered as by a bot.
     ActionClicked = "action.clicked",
+    /// A public channel was made. For webhooks that deliver from all public channels.
+    ChannelCreated = "channel.created",
 );
 
 impl DeliveryKind {
@@ -72,7 +74,8 @@ impl DeliveryKind {
     };
 
     /// The kinds of an event [`Kind::Channel`](crate::event::Kind::Channel), by its action. No webhook chooses its other actions.
-    pub const OF_CHANNEL: [(&str, DeliveryKind); 5] = [
+    pub const OF_CHANNEL: [(&str, DeliveryKind); 6] = [
+        ("created", DeliveryKind::ChannelCreated),
         ("joined", DeliveryKind::MemberJoined),
         ("left", DeliveryKind::MemberLeft),
         ("updated", DeliveryKind::ChannelUpdated),

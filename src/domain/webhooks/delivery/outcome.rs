@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Latency from which a target counts as slow, and shares its slots with targets that fail.
-pub(in crate::domain) const PROMPT: Duration = Duration::from_secs(2);
+pub const PROMPT: Duration = Duration::from_secs(2);
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug)]

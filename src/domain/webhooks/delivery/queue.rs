@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
+        rights::Rights,
         slice_byte_budget,
         webhooks::{
             owners,
@@ -97,15 +98,16 @@ pub fn claim_next(tx: &mut Tx, webhook: WebhookId) -> Result<Option<Claimed>> {
 }
 
 fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
-    let delivering: Option<(UserId, UserId, ChannelId)> = tx
+    let delivering: Option<(UserId, UserId, ChannelId, bool)> = tx
         .prepare_cached(
-            "select owner_id, url_by, channel_id from webhooks
+            "select owner_id, url_by, channel_id, organisation_id is not null from webhooks
              where id = ?1 and status = 'active' and url <> '' and deleted_at is null",
         )?
-        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
-    let Some((owner, url_by, channel)) = delivering else { return Ok(Claim::Nothing) };
-    let may_know = |user| Ok::<_, Error>(owners::rights(tx, user, channel)?.is_some());
+    let Some((owner, url_by, channel, is_of_all_channels)) = delivering else { return Ok(Claim::Nothing) };
+    let needed = if is_of_all_channels { Rights::MANAGE_WEBHOOKS } else { Rights(0) };
+    let may_know = |user| Ok::<_, Error>(owners::rights(tx, user, channel)?.is_some_and(|rights| rights.contains(needed)));
     // A user without access to a channel must not go on reading it through a webhook.
     if !may_know(owner)? || (url_by != owner && !may_know(url_by)?) {
         return Ok(Claim::Refused);

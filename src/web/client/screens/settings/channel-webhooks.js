@@ -9,6 +9,7 @@ import { copyable } from './copyable.js'
 import { part, section } from './parts.js'
 import { openDialog } from '../../view/dialog.js'
 import { webhookState } from './webhook-words.js'
+import { may } from './rights.js'
 import { up } from './up.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -46,7 +47,7 @@ const make = (store, channel, add) => form({
     add(data)
     await showOnce(data)
   },
-  children: webhookFields(),
+  children: webhookFields({}, may(store, 'can_create_webhooks')),
 })
 
 /** @typedef {NonNullable<import('#api').components['schemas']['NewWebhook']['events']>} Events */
@@ -63,6 +64,7 @@ const EVENTS = [
   { kind: 'channel.updated', title: () => t('settings.webhookChannel') },
   { kind: 'channel.archived', title: () => t('settings.webhookArchived') },
   { kind: 'channel.unarchived', title: () => t('settings.webhookUnarchived') },
+  { kind: 'channel.created', title: () => t('settings.webhookNewChannel') },
   { kind: 'action.clicked', title: () => t('settings.webhookClicked') },
 ]
 
@@ -71,12 +73,14 @@ export const webhookValues = values => ({
   .../** @type {{ webhook_name: string, webhook_url: string, event_name: string }} */ (Object.fromEntries(values)),
   events: /** @type {Events} */ (values.getAll('events')),
   trigger_words: String(values.get('trigger_words')).split('\n').map(word => word.trim()).filter(word => word !== ''),
+  all_channels: values.has('all_channels'),
 })
 
-/** @param {Partial<Webhook>} [webhook] */
+/** @param {Partial<Webhook>} webhook @param {boolean} mayAll Whether the person may have it deliver from all public channels. */
 export const webhookFields = ({
   webhook_name: name = '', webhook_url: url = '', event_name: event = '', events = ['message.created'], trigger_words: words = [],
-} = {}) => [
+  all_channels: ofAll = false,
+}, mayAll) => [
   field(t('settings.webhookName'),
     h('input', { name: 'webhook_name', value: name, required: true, maxlength: 80, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookNameHint')),
@@ -87,9 +91,14 @@ export const webhookFields = ({
     }), t('settings.webhookAddressHint')),
   h('fieldset', { class: 'settings-choices' },
     h('legend', null, t('settings.webhookEvents')),
-    EVENTS.map(({ kind, title }) => h('label', { class: 'settings-choice' },
+    EVENTS.filter(({ kind }) => kind !== 'channel.created' || mayAll || ofAll).map(({ kind, title }) => h('label', { class: 'settings-choice' },
       h('input', { type: 'checkbox', name: 'events', value: kind, checked: events.includes(kind) }),
       h('span', null, title())))),
+  (mayAll || ofAll) && h('fieldset', { class: 'settings-choices' },
+    h('legend', null, t('settings.webhookFrom')),
+    h('label', { class: 'settings-choice' },
+      h('input', { type: 'checkbox', name: 'all_channels', checked: ofAll }),
+      h('span', null, t('settings.webhookAll')))),
   field(t('settings.webhookWords'),
     h('textarea', { name: 'trigger_words', value: words.join('\n'), rows: 2, maxlength: 1100, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookWordsHint')),

@@ -11,6 +11,7 @@ import { fetched } from './fetched.js'
 import { copyable } from './copyable.js'
 import { asking, deed, part, section } from './parts.js'
 import { time } from './times.js'
+import { may } from './rights.js'
 import { up } from './up.js'
 import { history } from './webhook-history.js'
 import { sender } from './webhook-sender.js'
@@ -65,7 +66,7 @@ const details = (store, channel, hook) => form({
     hook.value = (await store.api.updateWebhook(channel, hook.peek().id, webhookValues(values))).data
     say(t('common.saved'))
   },
-  children: webhookFields(hook.peek()),
+  children: webhookFields(hook.peek(), may(store, 'can_create_webhooks')),
 })
 
 /** @param {Store} store @param {string} channel @param {Kept} hook */
