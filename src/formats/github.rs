@@ -13,10 +13,10 @@ use super::{
 object! {
     struct Event {
         action: String, sender: Account, repository: Repository, number: u64,
-        reference "ref": String, compare: String, compare_url: String, commits: Vec<Commit>, total_commits: u64, pusher: Account,
+        reference "ref": String, ref_type: String, compare: String, compare_url: String, commits: Vec<Commit>, total_commits: u64, pusher: Account,
         created: bool, deleted: bool, forced: bool, after: String,
         pull_request: Subject, issue: Subject, comment: Comment, review: Review, release: Release,
-        workflow_run: Run, check_run: Run, zen: String,
+        workflow_run: Run, check_run: Run, workflow: Named, deployment: Deployment, deployment_status: State, zen: String,
     }
     struct Account { login: String, name: String }
     struct Repository { full_name: String, html_url: String }
@@ -26,6 +26,9 @@ object! {
     struct Release { name: String, tag_name: String, body: String, html_url: String }
     struct Run { name: String, conclusion: String, html_url: String, head_branch: String, check_suite: Suite }
     struct Suite { head_branch: String }
+    struct Named { name: String }
+    struct Deployment { environment: String }
+    struct State { state: String, target_url: String, log_url: String }
 }
 
 /// The post of an event of GitHub, or of a program that has its events; `None` for one of no news, such as a label or a run
@@ -41,6 +44,9 @@ pub fn post(program: &str, event: &str, body: &Value) -> Option<Post> {
         "release" => (read.released()?, Status::Success),
         "workflow_run" => read.ran("Workflow", &read.workflow_run)?,
         "check_run" => read.ran("Check", &read.check_run)?,
+        "create" => (read.reference_changed("made"), Status::Success),
+        "delete" => (read.reference_changed("deleted"), Status::Success),
+        "deployment_status" => read.deployed()?,
         "ping" => (one_per_line([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
         _ => (read.other(event), Status::Success),
     };
@@ -138,9 +144,26 @@ impl Event {
         let branch = first_line(first(&run.head_branch, &run.check_suite.head_branch));
         let on = if branch.is_empty() { branch } else { format!(" on {branch}") };
         let conclusion = first_line(&run.conclusion).replace('_', " ");
-        let text = format!("{kind} {}: {conclusion}{on}{}", link(&run.name, &run.html_url), self.of_repository());
+        let name = first(&run.name, &self.workflow.name);
+        let text = format!("{kind} {}: {conclusion}{on}{}", link(name, &run.html_url), self.of_repository());
         let is_good = matches!(run.conclusion.as_str(), "success" | "neutral" | "skipped");
-        (self.action == "completed").then(|| (text, Status::bad_if(!is_good)))
+        (self.action == "completed" && !conclusion.is_empty()).then(|| (text, Status::bad_if(!is_good)))
+    }
+
+    /// A branch or a tag that was made or deleted.
+    fn reference_changed(&self, done: &str) -> String {
+        let (kind, name) = (first_line(first(&self.ref_type, "reference")), first_line(&self.reference));
+        format!("{} {done} {kind} {name}{}", self.who(), self.of_repository())
+    }
+
+    /// A deployment that has succeeded or failed; one that is under way is no news.
+    fn deployed(&self) -> Option<(String, Status)> {
+        let State { state, target_url, log_url } = &self.deployment_status;
+        let to = first_line(first(&self.deployment.environment, "somewhere"));
+        let text =
+            format!("{}: {state}{}", link(&format!("Deployment to {to}"), first(log_url, target_url)), self.of_repository());
+        let is_over = matches!(state.as_str(), "success" | "failure" | "error" | "inactive");
+        is_over.then(|| (text, Status::bad_if(matches!(state.as_str(), "failure" | "error"))))
     }
 
     /// An event of which only its name and its action are known.

@@ -1,7 +1,8 @@
 //! The bodies in `tests/data/hooks`, and what each becomes.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf, sync::LazyLock};
 
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{Dialect, Post, SendingProgram, Status, with_visible_links};
@@ -151,9 +152,22 @@ fn mentioned(text: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// 10,000 changed bodies of each program. None is a fault, and none mentions a name that its texts don't have behind an `@`.
+/// The links of a text: what each is called, and where it leads.
+fn named_links(text: &str) -> impl Iterator<Item = [&str; 2]> {
+    static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[([^\[\]]*)\]\(([^()\s]*)\)").unwrap());
+    LINK.captures_iter(text).map(|link| link.extract().1)
+}
+
+/// What looks like a host in the label of a link: the host of an address.
+fn hosts(label: &str) -> impl Iterator<Item = &str> {
+    static HOST: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"https?://([A-Za-z0-9.-]+)").unwrap());
+    HOST.captures_iter(label).map(|host| host.extract::<1>().1[0])
+}
+
+/// 10,000 changed bodies of each program. None is a fault, none mentions a name that its texts don't have behind an `@`, and no link
+/// leads to another host than its label has.
 #[test]
-fn hostile_bodies_are_no_faults_and_mention_nobody_by_themselves() {
+fn hostile_bodies_are_no_faults_mention_nobody_by_themselves_and_hide_no_address() {
     let cases = cases();
     let mut by_program: BTreeMap<&str, Vec<&Case>> = BTreeMap::new();
     cases.iter().for_each(|case| by_program.entry(&case.program).or_default().push(case));
@@ -166,7 +180,12 @@ fn hostile_bodies_are_no_faults_and_mention_nobody_by_themselves() {
             let Some(post) = case.sender(&body).and_then(|sender| sender.post(&body)) else { continue };
             let mut said = String::new();
             texts(&body, &mut said);
-            for name in mentioned(&with_visible_links(&post.text)) {
+            let text = with_visible_links(&post.text);
+            for [label, address] in named_links(&text) {
+                let hidden = hosts(label).find(|host| !address.contains(*host));
+                assert_eq!(hidden, None, "{program} {n}: [{label}]({address}) of {body}");
+            }
+            for name in mentioned(&text) {
                 let is_said = said.contains(&format!("@{name}"))
                     || ["channel", "here", "everyone"].iter().any(|everybody| name.starts_with(everybody));
                 assert!(is_said, "{program} {n}: @{name} in {:?} of {body}", post.text);

@@ -32,7 +32,7 @@ object! {
     struct Message { text: String, username: String, icon_url: String, icon_emoji: String }
     struct Colored { color: String }
     struct Block { kind "type": String, image_url: String, alt_text: String, title: Text, elements: Vec<Button>, accessory: Button }
-    struct Button { kind "type": String, text: Text, url: String }
+    struct Button { kind "type": String, text: Text, url: String, image_url: String, alt_text: String }
     struct Text { text: String }
 }
 
@@ -44,7 +44,10 @@ pub fn post(body: &Value, dialect: Dialect) -> Post {
     let shown = blocks(&body["blocks"]);
     let text = if shown.is_empty() { plain_text::convert(&text, &dialect).0 } else { shown };
     let is_bad = attached.clone().any(|each| is_bad(&Colored::read(each).color));
-    let attached = attached.flat_map(|each| attachment(each).lines(blocks(&each["blocks"]), &dialect));
+    let attached = attached.flat_map(|each| {
+        let lines = attachment(each).lines(blocks(&each["blocks"]), &dialect);
+        lines.into_iter().chain([plain_text::convert(&link(&String::read(&each["image_url"]), ""), &dialect).0])
+    });
     Post {
         author: with_emoji(username, &icon_emoji),
         picture: icon_url,
@@ -98,10 +101,14 @@ fn block_markup(block: &Value) -> String {
     raw(&Value::from(vec![block.clone()])).and_then(|block| blocks::text_of_blocks(&block)).unwrap_or_default()
 }
 
-/// The labels of a block's buttons and picture, with the addresses that they lead to.
+/// The labels of a block's buttons and pictures, with the addresses that they lead to.
 fn labels(block: &Value) -> String {
     let Block { kind, image_url, alt_text, title, elements, accessory } = Block::read(block);
-    let button = |Button { kind, text, url }: &Button| if kind == "button" { link(url, &text.text) } else { String::new() };
+    let button = |Button { kind, text, url, image_url, alt_text }: &Button| match kind.as_str() {
+        "button" => link(url, &text.text),
+        "image" => link(image_url, alt_text),
+        _ => String::new(),
+    };
     match kind.as_str() {
         "image" => link(&image_url, if title.text.is_empty() { &alt_text } else { &title.text }),
         "actions" => elements.iter().map(button).filter(|label| !label.is_empty()).collect::<Vec<_>>().join(" \u{b7} "),
