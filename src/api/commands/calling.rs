@@ -16,7 +16,7 @@ use crate::{
     },
     domain::{
         commands::{
-            answers::{self, Answer, AnswerToken},
+            answers::{self, AnswerToken, Later},
             calling::{self, Call, Click},
             clicking::{self, Clicking},
         },
@@ -92,9 +92,9 @@ impl Api {
         let Body(LaterAnswer { text: given, response_type, replace_original, username, actions }, bytes) = body;
         let (audience, username) = (into_string(response_type), into_string(username).unwrap_or_default());
         let shown = (audience.as_deref(), replace_original.unwrap_or(false));
-        let answer = Answer::new_later(&given, shown, &username, posted_actions::to_new_actions(actions))?;
+        let later = Later::new(&given, shown, &username, posted_actions::to_new_actions(actions))?;
         let token = token.0.0;
-        app.db.write_sized(bytes, move |tx| answers::answer_later(tx, &token, &answer)).await?;
+        app.db.write_sized(bytes, move |tx| answers::answer_later(tx, &token, &later)).await?;
         Ok(done("Answer sent successfully"))
     }
 }
@@ -117,7 +117,7 @@ struct NewClick {
 
 #[derive(Object)]
 struct LaterAnswer {
-    /// The answer, in Markdown.
+    /// The answer, in Markdown; in Slack's markup if the command is called in Slack's form.
     text: Text<answers::AnswerText>,
     /// `in_channel` for everybody in the channel; `ephemeral`, the default, for whoever has called.
     response_type: Option<Text<answers::Audience>>,

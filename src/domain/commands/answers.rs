@@ -4,9 +4,10 @@
 use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{
-    UNKNOWN,
+    Form, UNKNOWN,
     calling::Prepared,
     programs::{self, Target},
 };
@@ -25,7 +26,7 @@ use crate::{
     },
     error::{Code, Error, Result},
     event::Kind,
-    formats::Post,
+    formats::{Dialect, Post, slack_messages},
     id::{ChannelId, MessageId, OrganisationId, UserId},
     secret,
 };
@@ -39,6 +40,14 @@ text::rules! {
     pub AnswerText: Rule::non_blank_text(4000);
     /// Who sees an answer.
     pub Audience: Rule::one_of(&["ephemeral", "in_channel"]);
+}
+
+/// What a program answers later, in words.
+pub struct Later {
+    text: String,
+    author: String,
+    shown: Shown,
+    actions: Vec<action_buttons::New>,
 }
 
 /// What a program answers.
@@ -57,19 +66,29 @@ pub enum Shown {
     InPlace,
 }
 
-impl Answer {
+impl Later {
     /// The answer of these words. 422 for a bad text, another `response_type` than those of [`Audience`], and a bad name.
-    pub fn new_later(
+    pub fn new(
         text: &str,
         (response_type, is_in_place): (Option<&str>, bool),
         username: &str,
         actions: Vec<action_buttons::New>,
-    ) -> Result<Answer> {
+    ) -> Result<Later> {
         let text = AnswerText::check(text, "text").map_err(Error::Invalid)?.to_owned();
         let audience = response_type.map(|audience| Audience::check(audience, "response_type")).transpose();
         let author = incoming_posts::Username::check(username, "username").map_err(Error::Invalid)?.to_owned();
         let shown = Shown::from_response_type(audience.map_err(Error::Invalid)?, is_in_place);
-        Ok(Answer { feed: Feed { actions, ..Post { text, author, ..Post::default() }.into() }, shown })
+        Ok(Later { text, author, shown, actions })
+    }
+
+    /// The answer to a call of this form, whose words are marked as Slack does if the call was in its form.
+    fn to_answer(&self, form: Form) -> Answer {
+        let text = match form {
+            Form::Json => self.text.clone(),
+            Form::Slack => slack_messages::message::post(&json!({ "text": self.text }), Dialect::Mrkdwn).text,
+        };
+        let feed = Feed { actions: self.actions.clone(), ..Post { text, author: self.author.clone(), ..Post::default() }.into() };
+        Answer { feed, shown: self.shown }
     }
 }
 
@@ -107,18 +126,18 @@ pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<R
 
 /// Shows a later answer: to the caller as an event. For everybody who knows the token. 404 for an unknown token, after half an
 /// hour and after five answers; other errors as in [`answer`].
-pub fn answer_later(tx: &mut Tx, token: &str, answer: &Answer) -> Result<()> {
+pub fn answer_later(tx: &mut Tx, token: &str, later: &Later) -> Result<()> {
     let hash = secret::sha256(token);
     let counted = "update calls set answers = answers + 1 where token_hash = ?1 and answers < ?2 and expires_at > ?3";
     if tx.prepare_cached(counted)?.execute((hash, MOST_ANSWERS, tx.now()))? == 0 {
         return Err(Error::NotFound(Code::CallNotFound));
     }
     let under_way = find(tx, token)?.ok_or(UNKNOWN)?;
-    let Reply { text, message } = under_way.show(tx, answer)?;
+    let Reply { text, message } = under_way.show(tx, &later.to_answer(under_way.form))?;
     if message.is_some() {
         return Ok(());
     }
-    let UnderWay { program, name, organisation, channel, user, thread, message } = under_way;
+    let UnderWay { program, name, organisation, channel, user, thread, message, .. } = under_way;
     let command = if let Program::Command(_) = program { format!("/{name}") } else { name };
     let data = CommandAnswer {
         command: &command,
@@ -152,6 +171,7 @@ pub struct CommandAnswer<'a> {
 struct UnderWay {
     program: Program,
     name: String,
+    form: Form,
     organisation: OrganisationId,
     channel: ChannelId,
     user: UserId,
@@ -170,8 +190,8 @@ fn find(tx: &Tx, token: &str) -> Result<Option<UnderWay>> {
     let found = tx.prepare_cached(sql)?.query_row([secret::sha256(token)], row).optional()?;
     let Some((program, (organisation, channel, user, thread, message))) = found else { return Ok(None) };
     let program = serde_json::from_str(&program).map_err(Error::internal)?;
-    let Target { name, .. } = programs::find(tx, organisation, channel, program)?;
-    Ok(Some(UnderWay { program, name, organisation, channel, user, thread, message }))
+    let Target { name, form, .. } = programs::find(tx, organisation, channel, program)?;
+    Ok(Some(UnderWay { program, name, form, organisation, channel, user, thread, message }))
 }
 
 impl UnderWay {

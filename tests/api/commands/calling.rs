@@ -111,7 +111,13 @@ async fn a_program_of_slack_gets_form_fields_and_answers_in_its_markup() {
     assert!(call.is_signed_with(&scene.secret));
     let fields: std::collections::HashMap<_, _> = url::form_urlencoded::parse(call.body.as_bytes()).into_owned().collect();
     assert_eq!([&fields["command"], &fields["text"], &fields["user_name"]], ["/deploy", "a=1&b", "grace"]);
-    assert!(fields["response_url"].contains("/api/v1/commands/answers/"));
+    let url = &fields["response_url"];
+    let path = &url[url.find("/commands/answers/").unwrap()..];
+    let mut socket = Socket::listening(&scene.grace, &[&scene.grace.user_id]).await;
+    let later = json!({ "text": "*Up* since <https://ci.example/7|build 7>" });
+    scene.server.anonymous().post(path, later).await.expect(200);
+    let told = socket.on(&scene.grace.user_id).await;
+    assert_eq!(told["data"]["text"], "**Up** since [build 7](https://ci.example/7)");
 }
 
 #[tokio::test]
