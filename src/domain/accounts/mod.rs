@@ -257,6 +257,11 @@ pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where u.id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
+/// Whether an account is a bot's.
+pub fn is_bot(conn: &Connection, id: UserId) -> Result<bool> {
+    Ok(conn.prepare_cached("select 1 from users where id = ?1 and is_bot")?.exists([id])?)
+}
+
 /// The account that another row names. 500 if there is none.
 pub fn get(conn: &Connection, id: UserId) -> Result<User> {
     find(conn, id)?.ok_or_else(|| Error::internal("a row names an account that is gone"))

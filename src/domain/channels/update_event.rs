@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::{
     db::Tx,
     domain::{
+        accounts,
         channels::record,
         log::{
             events,
@@ -27,6 +28,9 @@ pub struct ChannelUpdate {
     action: String,
     /// The user who made the change, or the member who joined, was renamed or left.
     user_id: UserId,
+    /// Whether that user is a person or a bot.
+    #[schemars(extend("enum" = ["user", "bot"]))]
+    user_type: &'static str,
     /// The member's name in the channel, after `joined` and `renamed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -114,6 +118,7 @@ pub(in crate::domain) fn update_body(conn: &Connection, id: ChannelId, action: &
     let data = ChannelUpdate {
         action: action.into(),
         user_id: user,
+        user_type: accounts::user_type(accounts::is_bot(conn, user)?),
         username: None,
         joined_at: None,
         user_count: channel.user_count,

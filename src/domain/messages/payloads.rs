@@ -96,6 +96,9 @@ pub struct ReactionChange<'a> {
     pub(super) user_id: UserId,
     /// The member's name in the channel.
     pub(super) username: &'a str,
+    /// Whether the member is a person or a bot.
+    #[schemars(extend("enum" = ["user", "bot"]))]
+    pub(super) user_type: &'a str,
     /// The message.
     pub(super) message_id: MessageId,
     /// The message's thread.

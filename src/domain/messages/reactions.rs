@@ -9,6 +9,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, ChannelAccess},
+        accounts,
         log::publication_envelope::envelope,
         messages::{
             events,
@@ -105,6 +106,7 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str,
         count: reaction.map_or(0, |reaction| reaction.count),
         user_id: access.user,
         username: access.username.as_deref().unwrap_or_default(),
+        user_type: accounts::user_type(accounts::is_bot(tx, access.user)?),
         message_id: message.id,
         thread_id: message.thread,
         channels_id: message.channel,

@@ -58,6 +58,11 @@ async fn a_bot_is_a_member_that_is_shown_as_a_bot_wherever_people_are() {
     let post = program.say(&news, "Build 7 passed").await;
     let heard = socket.push(|push| push["pub"]["data"]["content"] == "Build 7 passed").await;
     assert_eq!(heard["pub"]["data"]["user_type"], "bot");
+    for (reacting, user_type) in [(&program, "bot"), (&grace, "user")] {
+        reacting.call("PUT", &format!("/channels/{news}/messages/{post}/reactions/tada"), None).await.expect(200);
+        let heard = socket.push(|push| push["pub"]["data"]["notification_type"] == "reaction_event").await;
+        assert_eq!(heard["pub"]["data"]["data"]["user_type"], user_type);
+    }
     program.reply(&news, &post, "in 4 minutes").await;
     let thread = grace.reply(&news, &post, "@builds thanks").await;
 
