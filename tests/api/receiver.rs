@@ -231,9 +231,12 @@ impl Server {
         let ahead = "events e where e.seq > (select cast(value as integer) from meta where key = 'webhooks_seq')
           and (e.type in ('departed', 'reclaimed')
             or e.type = 'deleted' and exists (select 1 from webhook_events k where k.message_n = e.message_n)
-            or e.type in ('', 'updated', 'deleted', 'reaction_event', 'channel_update') and exists (select 1 from webhooks w where w.channel_id = e.channel_id and w.deleted_at is null
+            or e.type in ('', 'updated', 'deleted', 'reaction_event', 'channel_update') and exists (select 1 from webhooks w
+              where (w.channel_id = e.channel_id or w.organisation_id =
+                (select c.organisation_id from channels c where c.id = e.channel_id and c.is_private = 0 and c.is_dm = 0))
+              and w.deleted_at is null
               and w.url <> '' and w.status <> 'inactive' and w.from_seq < e.seq
-              and w.events & case e.type when '' then 1 when 'updated' then 2 when 'deleted' then 4 when 'channel_update' then 1984 else 24 end))";
+              and w.events & case e.type when '' then 1 when 'updated' then 2 when 'deleted' then 4 when 'channel_update' then 6080 else 24 end))";
         let until = Instant::now() + Duration::from_secs(30);
         while self.count(ahead) > 0 {
             assert!(Instant::now() < until, "webhooks do not follow the log");

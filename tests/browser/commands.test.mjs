@@ -107,6 +107,13 @@ for (const kind of BROWSERS) {
       await page.setViewport(WIDE)
     })
 
+    await t.test('one archives by a command, after a question', async () => {
+      await write('/archive')
+      await (await page.waitForSelector('dialog .button:not(.primary):not(.danger)')).click()
+      await page.waitForFunction(() => !document.querySelector('dialog'), { polling: 50 })
+      assert.equal((await ada.call('GET', `/channels/${dock}`)).archived, false)
+    })
+
     await t.test('one leaves by a command', async () => {
       await write('/leave')
       await (await page.waitForSelector('dialog .danger')).click()
