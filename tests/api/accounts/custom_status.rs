@@ -69,8 +69,9 @@ async fn a_status_is_not_shown_where_its_user_was_once() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     ada.post(&format!("/organisations/{organisation}/dms"), json!({ "user_ids": [grace.user_id] })).await.expect(201);
-    set(&grace, json!({ "text": "Looking around" })).await;
     let mut socket = Socket::listening(&ada, &[&organisation]).await;
+    set(&grace, json!({ "text": "Looking around" })).await;
+    assert_eq!(socket.on(&organisation).await["data"]["action"], "updated");
     ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
     let told = socket.on(&organisation).await["data"].take();
     assert_eq!([&told["action"], &told["custom_status"]], [&json!("removed"), &Value::Null]);
