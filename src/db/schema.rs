@@ -83,6 +83,7 @@ const HISTORY: History = History {
         (23, include_str!("migrations/0023.sql")),
         (24, include_str!("migrations/0024.sql")),
         (25, include_str!("migrations/0025.sql")),
+        (26, include_str!("migrations/0026.sql")),
     ],
 };
 

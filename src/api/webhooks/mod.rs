@@ -72,7 +72,8 @@ impl Api {
         body: Body<NewWebhook>,
     ) -> Result<Created<Webhook>> {
         let Body(body, bytes) = body;
-        let NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words, all_channels } = body;
+        let NewWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words, all_channels, ordered } =
+            body;
         let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
         let sender_secret = sender_secret.unwrap_or_default().0;
         let new = webhooks::New {
@@ -83,6 +84,7 @@ impl Api {
             events: events.map(into_strings),
             trigger_words: trigger_words.map(into_strings).unwrap_or_default(),
             is_of_all_channels: all_channels.unwrap_or_default(),
+            is_ordered: ordered.unwrap_or_default(),
         };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
@@ -162,7 +164,8 @@ impl Api {
         body: Body<EditWebhook>,
     ) -> Result<Success<Webhook>> {
         let Body(body, bytes) = body;
-        let EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words, all_channels } = body;
+        let EditWebhook { webhook_name, event_name, webhook_url, sender_secret, events, trigger_words, all_channels, ordered } =
+            body;
         let edit = webhooks::Edit {
             name: into_string(webhook_name),
             event_name: into_string(event_name),
@@ -171,6 +174,7 @@ impl Api {
             events: events.map(into_strings),
             trigger_words: trigger_words.map(into_strings),
             is_of_all_channels: all_channels,
+            is_ordered: ordered,
         };
         let (channel, id) = (*channel_id, *webhook_id);
         let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
@@ -270,6 +274,8 @@ struct NewWebhook {
     /// Whether what happens in all public channels of the organisation is delivered, beside what happens in this channel. For
     /// holders of `manage:webhooks`; an organisation has up to 10 such webhooks. `false` if omitted.
     all_channels: Option<bool>,
+    /// Whether a delivery waits until the one before it has succeeded or was given up. `false` if omitted.
+    ordered: Option<bool>,
 }
 
 #[derive(Object)]
@@ -286,6 +292,8 @@ struct EditWebhook {
     trigger_words: Option<Words>,
     /// Whether what happens in all public channels is delivered from now on; `true` needs `manage:webhooks`.
     all_channels: Option<bool>,
+    /// Whether deliveries wait for those before them; it holds for what fails from then on.
+    ordered: Option<bool>,
 }
 
 #[derive(Object)]
@@ -329,6 +337,8 @@ struct Webhook {
     /// Whether what happens in all public channels of the organisation is delivered, beside what happens in this channel. It is
     /// while the webhook's owner and the member who set its `webhook_url` hold `manage:webhooks`.
     all_channels: bool,
+    /// Whether a delivery waits until the one before it has succeeded or was given up.
+    ordered: bool,
     /// The secret of the feed address.
     webhook_slug: String,
     /// The feed address.
@@ -359,6 +369,7 @@ impl Webhook {
             events: webhook.events.kind_names().into_iter().map(str::to_owned).collect(),
             trigger_words: webhook.trigger_words.words().to_vec(),
             all_channels: webhook.organisation.is_some(),
+            ordered: webhook.is_ordered,
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
             has_sender_secret: webhook.has_sender_secret,

@@ -272,7 +272,7 @@ fn reaction(row: &Row) -> rusqlite::Result<Reaction> {
 }
 
 const WEBHOOKS: &str = "select w.id, w.channel_id, w.owner_id, w.name, w.event_name, w.url, w.events, w.trigger_words,
-      w.organisation_id is not null, w.created_at, w.updated_at
+      w.organisation_id is not null, w.is_ordered, w.created_at, w.updated_at
     from webhooks w join channels c on c.id = w.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null and w.deleted_at is null order by w.created_at, w.id";
 
@@ -288,6 +288,7 @@ fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
         events: Some(columns.take::<Subscription>()?.kind_names().into_iter().map(str::to_owned).collect()),
         trigger_words: columns.take::<TriggerWords>()?.words().to_vec(),
         all_channels: columns.take()?,
+        ordered: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })

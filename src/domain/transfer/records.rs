@@ -236,6 +236,9 @@ pub struct Webhook {
     /// Whether it delivers from all public channels.
     #[serde(default)]
     pub all_channels: bool,
+    /// Whether a delivery waits for the one before it.
+    #[serde(default)]
+    pub ordered: bool,
     pub created_at: Time,
     pub updated_at: Time,
 }

@@ -85,6 +85,7 @@ pub fn retry_queued(tx: &mut Tx, id: WebhookId) -> Result<usize> {
              where webhook_id = ?1 and due_at is not null and is_leased = 0",
         )?
         .execute((id, tx.now()))?;
+    tx.prepare_cached("update webhooks set waits_until = null where id = ?1")?.execute([id])?;
     schedule::changed(tx, id);
     Ok(due)
 }

@@ -68,6 +68,7 @@ pub struct New {
     pub trigger_words: Vec<String>,
     /// Whether it delivers from all public channels of the organisation.
     pub is_of_all_channels: bool,
+    pub is_ordered: bool,
 }
 
 /// Makes a webhook, and returns it with the secret that signs its deliveries, which is never returned again. For managers,
@@ -90,8 +91,8 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
         "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret,
-           sender_secret, events, trigger_words, organisation_id, from_seq, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)",
+           sender_secret, events, trigger_words, organisation_id, is_ordered, from_seq, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)",
     )?
     .execute(rusqlite::params![
         id,
@@ -108,6 +109,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         events,
         trigger_words,
         organisation,
+        new.is_ordered,
         log_reader::last_seq(tx)?,
         tx.now(),
     ])?;
@@ -159,6 +161,7 @@ pub struct Edit {
     pub events: Option<Vec<String>>,
     pub trigger_words: Option<Vec<String>>,
     pub is_of_all_channels: Option<bool>,
+    pub is_ordered: Option<bool>,
 }
 
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
@@ -180,7 +183,8 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     };
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
     let texts = [name.is_some(), event_name.is_some(), url.is_some(), sender_secret.is_some()];
-    if !texts.contains(&true) && events.is_none() && trigger_words.is_none() && organisation.is_none() {
+    let is_ordered = edit.is_ordered.filter(|is_ordered| *is_ordered != webhook.is_ordered);
+    if !texts.contains(&true) && events.is_none() && trigger_words.is_none() && organisation.is_none() && is_ordered.is_none() {
         return Ok(webhook);
     }
     let url_by = url.and_then(|url| owners::answers_for(url, caller));
@@ -189,7 +193,8 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
            from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
            sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events),
-           trigger_words = coalesce(?12, trigger_words), organisation_id = case when ?13 then ?14 else organisation_id end
+           trigger_words = coalesce(?12, trigger_words), organisation_id = case when ?13 then ?14 else organisation_id end,
+           is_ordered = coalesce(?15, is_ordered), waits_until = case when ?15 is null and ?4 is null then waits_until end
          where id = ?1",
     )?
     .execute((
@@ -207,12 +212,13 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         trigger_words,
         organisation.is_some(),
         organisation.flatten(),
+        is_ordered,
     ))?;
     if url.is_some() {
         // Deliveries under way to the former address are sent again to the new one, whatever the former answers.
-        let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
+        let sql = "update deliveries set due_at = created_at, attempts = 0, first_at = null, is_leased = 0
              where webhook_id = ?1 and is_leased = 1";
-        tx.prepare_cached(sql)?.execute((id, tx.now()))?;
+        tx.prepare_cached(sql)?.execute([id])?;
     }
     if url.is_some_and(|url| !url.is_empty()) {
         owners::take_over(tx, caller, &webhook, "given it another address")?;

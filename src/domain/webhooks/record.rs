@@ -36,6 +36,8 @@ pub struct Webhook {
     pub trigger_words: TriggerWords,
     /// The organisation, if the webhook delivers from all its public channels; none if it delivers from its own channel alone.
     pub organisation: Option<OrganisationId>,
+    /// Whether a delivery waits until the one before it has succeeded or was given up.
+    pub is_ordered: bool,
     pub status: Status,
     /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
@@ -105,7 +107,7 @@ pub(in crate::domain) fn find(conn: &Connection, channel: ChannelId, id: Webhook
 }
 
 /// Selects webhooks. [`from_row`] takes the columns in this order.
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, trigger_words, organisation_id, status, generation, slug_hash, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, sender_secret is not null, events, trigger_words, organisation_id, is_ordered, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of_row(row);
@@ -122,6 +124,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         events: columns.take()?,
         trigger_words: columns.take()?,
         organisation: columns.take()?,
+        is_ordered: columns.take()?,
         status: columns.take()?,
         generation: columns.take()?,
         slug_hash: columns.take()?,

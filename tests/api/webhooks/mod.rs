@@ -10,6 +10,7 @@ mod feed_owners;
 mod feeds;
 mod history;
 mod incoming;
+mod ordered;
 mod outgoing;
 mod outgoing_addresses;
 mod owners;

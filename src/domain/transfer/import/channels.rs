@@ -163,8 +163,8 @@ impl Import {
         let keys = tx.site().keys();
         tx.prepare_cached(
             "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, status, events,
-               trigger_words, organisation_id, from_seq, created_at, updated_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'inactive', ?11, ?12, ?13, ?14, ?15, ?16)",
+               trigger_words, organisation_id, is_ordered, from_seq, created_at, updated_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'inactive', ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         )?
         .execute(rusqlite::params![
             webhook.id,
@@ -180,6 +180,7 @@ impl Import {
             events,
             trigger_words,
             webhook.all_channels.then(|| self.id()).transpose()?,
+            webhook.ordered,
             log_reader::last_seq(tx)?,
             webhook.created_at,
             webhook.updated_at

@@ -56,14 +56,19 @@ pub fn record_attempt(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<
     }
     history::record_sent(tx, sent, "delivery", outcome, next)?;
     let Some(first_at) = first_at else { return Ok(()) };
-    tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
-        .execute((sent.id, next))?;
-    let last_success: Option<Time> = tx
+    // In order, the whole webhook waits, and the delivery keeps its place before the later ones.
+    let (last_success, is_ordered): (Option<Time>, bool) = tx
         .prepare_cached(
-            "update webhooks set last_success_at = case when ?2 then ?3 else last_success_at end
-             where id = ?1 returning last_success_at",
+            "update webhooks set last_success_at = case when ?2 then ?3 else last_success_at end,
+               waits_until = case when is_ordered then ?4 end
+             where id = ?1 returning last_success_at, is_ordered",
         )?
-        .query_row((sent.webhook, outcome.is_success(), now), |row| row.get(0))?;
+        .query_row((sent.webhook, outcome.is_success(), now, next), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    tx.prepare_cached(
+        "update deliveries set attempts = attempts + 1, due_at = case when ?3 then created_at else ?2 end, is_leased = 0
+         where id = ?1",
+    )?
+    .execute((sent.id, next, is_ordered && next.is_some()))?;
     if outcome.status == GONE || (again && next.is_none()) {
         following::catch_up(tx, sent.webhook)?; // it may become inactive, and misses what is posted from then on
     }

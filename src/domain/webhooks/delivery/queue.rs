@@ -98,14 +98,14 @@ pub fn claim_next(tx: &mut Tx, webhook: WebhookId) -> Result<Option<Claimed>> {
 }
 
 fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
-    let delivering: Option<(UserId, UserId, ChannelId, bool)> = tx
+    let delivering: Option<(UserId, UserId, ChannelId, bool, bool)> = tx
         .prepare_cached(
-            "select owner_id, url_by, channel_id, organisation_id is not null from webhooks
+            "select owner_id, url_by, channel_id, organisation_id is not null, is_ordered from webhooks
              where id = ?1 and status = 'active' and url <> '' and deleted_at is null",
         )?
-        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .optional()?;
-    let Some((owner, url_by, channel, is_of_all_channels)) = delivering else { return Ok(Claim::Nothing) };
+    let Some((owner, url_by, channel, is_of_all_channels, is_ordered)) = delivering else { return Ok(Claim::Nothing) };
     let needed = if is_of_all_channels { Rights::MANAGE_WEBHOOKS } else { Rights(0) };
     let may_know = |user| Ok::<_, Error>(owners::rights(tx, user, channel)?.is_some_and(|rights| rights.contains(needed)));
     // A user without access to a channel must not go on reading it through a webhook.
@@ -138,6 +138,9 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
     }
     tx.prepare_cached("update deliveries set due_at = ?2, is_leased = 1, first_at = coalesce(first_at, ?3) where id = ?1")?
         .execute((claimed.id, claimed.lease, now))?;
+    if is_ordered {
+        tx.prepare_cached("update webhooks set waits_until = ?2 where id = ?1")?.execute((webhook, claimed.lease))?;
+    }
     Ok(Claim::Taken(Box::new(claimed)))
 }
 
@@ -155,13 +158,16 @@ pub const CLAIM: &str = concat!(
     erased!(),
     ", payload) as payload
     from webhooks w join deliveries d on d.webhook_id = w.id join webhook_events e on e.n = d.event_n
-    where w.id = ?1 and d.due_at <= ?2 order by d.due_at limit 1"
+    where w.id = ?1 and coalesce(w.waits_until, 0) <= ?2 and d.due_at <= ?2 order by d.due_at, d.created_at, d.id limit 1"
 );
 
 /// Makes all deliveries due at once that a former server process had under lease when it ended. Returns how many.
 pub fn release_all_leases(tx: &mut Tx) -> Result<usize> {
-    let sql = "update deliveries set due_at = ?1, is_leased = 0 where is_leased = 1";
-    Ok(tx.prepare_cached(sql)?.execute([tx.now()])?)
+    let ordered = "update webhooks set waits_until = null
+         where is_ordered = 1 and id in (select webhook_id from deliveries where is_leased = 1)";
+    tx.prepare_cached(ordered)?.execute([])?;
+    let sql = "update deliveries set due_at = created_at, is_leased = 0 where is_leased = 1";
+    Ok(tx.prepare_cached(sql)?.execute([])?)
 }
 
 /// Erases the text of a deleted message from queued events and from sent ones.

@@ -135,7 +135,8 @@ macro_rules! due {
     ($and:literal) => {
         concat!(
             "select w.id, w.target, w.updated_at, c.organisation_id,
-               (select min(d.due_at) from deliveries d where d.webhook_id = w.id and d.due_at is not null) as due_at
+               max(coalesce(w.waits_until, 0),
+                 (select min(d.due_at) from deliveries d where d.webhook_id = w.id and d.due_at is not null)) as due_at
              from webhooks w cross join channels c on c.id = w.channel_id cross join organisations o on o.id = c.organisation_id
              where w.status = 'active' and w.url <> '' and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null
                and ",

@@ -74,12 +74,13 @@ export const webhookValues = values => ({
   events: /** @type {Events} */ (values.getAll('events')),
   trigger_words: String(values.get('trigger_words')).split('\n').map(word => word.trim()).filter(word => word !== ''),
   all_channels: values.has('all_channels'),
+  ordered: values.has('ordered'),
 })
 
 /** @param {Partial<Webhook>} webhook @param {boolean} mayAll Whether the person may have it deliver from all public channels. */
 export const webhookFields = ({
   webhook_name: name = '', webhook_url: url = '', event_name: event = '', events = ['message.created'], trigger_words: words = [],
-  all_channels: ofAll = false,
+  all_channels: ofAll = false, ordered = false,
 }, mayAll) => [
   field(t('settings.webhookName'),
     h('input', { name: 'webhook_name', value: name, required: true, maxlength: 80, dir: 'auto', autocomplete: 'off' }),
@@ -99,6 +100,9 @@ export const webhookFields = ({
     h('label', { class: 'settings-choice' },
       h('input', { type: 'checkbox', name: 'all_channels', checked: ofAll }),
       h('span', null, t('settings.webhookAll')))),
+  h('label', { class: 'settings-choice' },
+    h('input', { type: 'checkbox', name: 'ordered', checked: ordered }),
+    h('span', null, t('settings.webhookOrdered'))),
   field(t('settings.webhookWords'),
     h('textarea', { name: 'trigger_words', value: words.join('\n'), rows: 2, maxlength: 1100, dir: 'auto', autocomplete: 'off' }),
     t('settings.webhookWordsHint')),

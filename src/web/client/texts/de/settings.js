@@ -258,6 +258,7 @@ export default {
   webhookNewChannel: 'Neue öffentliche Kanäle, wenn er aus allen sendet',
   webhookFrom: 'Aus welchen Kanälen',
   webhookAll: 'Auch aus allen öffentlichen Kanälen der Organisation',
+  webhookOrdered: 'Der Reihe nach: jede wartet, bis die vorige angenommen ist',
   webhookClicked: 'Klicks auf Knöpfe in seinen Nachrichten',
   webhookWords: 'Nur Nachrichten, die beginnen mit',
   webhookWordsHint: 'Wörter wie „deploy“, eines pro Zeile. Leer für alle Nachrichten. Nur neue und geänderte Nachrichten werden nach Wörtern gewählt, anderes nicht.',

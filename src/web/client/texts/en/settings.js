@@ -258,6 +258,7 @@ export default {
   webhookNewChannel: 'New public channels, if it delivers from all',
   webhookFrom: 'From which channels',
   webhookAll: 'Also from all public channels of the organisation',
+  webhookOrdered: 'In order: each waits until the one before it was taken',
   webhookClicked: 'Clicks on buttons of its posts',
   webhookWords: 'Only messages that begin with',
   webhookWordsHint: 'Words such as “deploy”, one per line. Empty for all messages. Other events than new and edited messages are not chosen by words.',
