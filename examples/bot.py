@@ -36,7 +36,7 @@ class Bot(ClientEventHandler):
             return
         message = event["data"]
         # Bots that answer bots would never end.
-        if message["user_type"] == "user" and "status" in message["content"]:
+        if message["user_type"] == "user" and "status" in message["content"].lower():
             answer = {"content": "All engines are running.", "thread_id": message["thread_id"]}
             await call(f"/channels/{message['channel_id']}/messages", answer)
 

@@ -46,7 +46,7 @@ async fn main() -> Result<()> {
     while let Some(event) = events.recv().await {
         let event: Value = serde_json::from_slice(&event)?;
         let message = &event["data"];
-        let asks = message["content"].as_str().is_some_and(|content| content.contains("status"));
+        let asks = message["content"].as_str().is_some_and(|content| content.to_lowercase().contains("status"));
         // Bots that answer bots would never end.
         if event["notification_type"] == "channel_mention" && message["user_type"] == "user" && asks {
             let messages = format!("{api}/channels/{}/messages", message["channel_id"].as_str().unwrap_or_default());

@@ -39,7 +39,7 @@ push.on('publication', ({ data: event }) => {
   if (event.notification_type !== 'channel_mention') return
   const message: Message = event.data
   // Bots that answer bots would never end.
-  if (message.user_type !== 'user' || !message.content.includes('status')) return
+  if (message.user_type !== 'user' || !message.content.toLowerCase().includes('status')) return
   const answer = { content: 'All engines are running.', thread_id: message.thread_id }
   call(`/channels/${message.channel_id}/messages`, answer).catch(console.error)
 })

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import test from 'node:test'
 import { blocks, filled, reader, section } from './lib/document.mjs'
-import { binary, person, scratch, start, until } from './lib/server.mjs'
+import { binary, freePort, person, scratch, start, until } from './lib/server.mjs'
 
 test('the first message, the webhooks after it and a call of a tool work as written', { timeout: 60_000 }, async t => {
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
@@ -28,6 +28,24 @@ test('the first message, the webhooks after it and a call of a tool work as writ
     '"content":"Here I am"', '"hint":"[environment]"',    '"isError":false']
   const printed = execFileSync('bash', ['-c', `set -eu\n${reader}${script}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   for (const words of expected) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
+})
+
+test('the command that the guide tries answers', { timeout: 60_000 }, async t => {
+  const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
+  const guide = section('docs/slash-commands.md', 'Try it')
+  const port = await freePort()
+  const program = /```python\n([^]*?)```/.exec(guide)[1].replace('9000', port)
+  const running = spawn('python3', ['-c', program], { stdio: 'ignore' })
+  t.after(() => running.kill('SIGKILL'))
+  await until('the program listens', () => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false))
+  const { bearer } = await person(server, 'ada')
+  const { data: { id: org } } = await server.call('POST', '/organisations', { bearer, body: { name: 'Harbour' } })
+  const { channels: [{ id: channel }] } = await server.call('GET', '/channels', { bearer })
+  const named = { api: `${server.url}/api/v1`, json: 'Content-Type: application/json', auth: `Authorization: Bearer ${bearer}`, org, channel }
+  const [calling] = blocks(guide)
+  execFileSync('bash', ['-euc', calling.replace('9000', port)], { env: { ...process.env, ...named }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const { messages: [answer] } = await server.call('GET', `/channels/${channel}/messages`, { bearer })
+  assert.deepEqual([answer.content, answer.username], ['High water in Whitby is at six.', 'tide'])
 })
 
 test('the first administrator is created by the command of the README', { timeout: 60_000 }, async t => {
