@@ -38,7 +38,11 @@ export function openDialog({ title, body, wide = false, className = '' }) {
     element.addEventListener('close', () => {
       unmount()
       element.remove()
-      if (back instanceof HTMLElement && back.isConnected) back.focus()
+      if (back instanceof HTMLElement && back.isConnected) {
+        // After a press Chromium has brought the focus back by itself, but not the caret: what is typed would go nowhere.
+        if (back === document.activeElement && back.matches('input, textarea')) back.blur()
+        back.focus()
+      }
       resolve(result)
     })
     // A press on the backdrop closes; one that began inside, as when text is selected, doesn't.
