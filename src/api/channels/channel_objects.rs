@@ -184,7 +184,7 @@ pub struct Participant {
     full_name: String,
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
-    /// What the member does now; left out if they have not said so.
+    // Left out if there is none. Generators of clients can't take a description beside a reference.
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
     custom_status: Option<CustomStatus>,
