@@ -108,7 +108,8 @@ pub fn finish(tx: &mut Tx, user: UserId) -> Result<()> {
     let (address, username) = names(tx, user)?;
     tx.execute(
         "update users set email = ?2, username = ?3, password_hash = '', first_name = 'Deleted', last_name = 'user', phone = '',
-           avatar_url = '', status_emoji = '', status_text = '', status_until = null, role = 'user', is_verified = 0, mailbox_proved = 0, current_org = null, last_seen_at = null,
+           avatar_url = '', status_emoji = '', status_text = '', status_until = null, role = 'user', is_verified = 0,
+           mailbox_proved = 0, current_org = null, last_seen_at = null,
            updated_at = ?4
          where id = ?1",
         (user, address, &username, tx.now()),

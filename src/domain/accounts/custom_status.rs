@@ -1,5 +1,6 @@
 //! Custom statuses: what users say that they do now, as in "🌴 On holiday", for all who share an organisation with them. The
-//! status of a member ([`MemberStatus`](crate::domain::rights::MemberStatus)) is another thing. [`profiles`](super::profiles) sets them.
+//! status of a member ([`MemberStatus`](crate::domain::rights::MemberStatus)) is another thing. [`profiles`](super::profiles) sets
+//! them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

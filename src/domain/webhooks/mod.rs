@@ -50,7 +50,7 @@ text::rules! {
 }
 /// Webhooks per channel, at most.
 const MOST: i64 = 50;
-/// Webhooks of an organisation that deliver from all its public channels, at most.
+/// Webhooks of an organisation that deliver from all its public channels, at most: each post queues a delivery for each.
 const MOST_OF_ALL_CHANNELS: i64 = 10;
 /// How long a replaced secret still signs.
 const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
@@ -117,8 +117,19 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     Ok((made, secret))
 }
 
-/// Checks that the caller may have a webhook of the channel deliver from all public channels of its organisation, and returns that.
-/// 403 for a channel's owner who may not manage webhooks elsewhere and for a token of some channels, 422 when the organisation has as many.
+/// Reads a webhook that the caller is about to change, like [`record::get`]. A token for some channels changes no webhook of all
+/// channels (403): with another address it would read the others.
+fn get_to_change(tx: &Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    let webhook = record::get(tx, caller, channel, id)?;
+    if webhook.organisation.is_some() {
+        caller.grant.require_scope(Scope::Webhooks, false)?;
+    }
+    Ok(webhook)
+}
+
+/// Returns the organisation from whose public channels a webhook of the channel is to deliver. The caller must hold
+/// `manage:webhooks`. 403 without that right, so for a mere owner of the channel, and for a token for some channels; 422 when the
+/// organisation has [`MOST_OF_ALL_CHANNELS`].
 fn check_all_channels(tx: &Tx, caller: Caller, channel: ChannelId) -> Result<OrganisationId> {
     let organisation = access::require_webhook_manager(tx, caller, channel, HIDDEN_CHANNEL)?.organisation;
     access::require_right(tx, caller, Rights::MANAGE_WEBHOOKS, organisation, access::OUTSIDER)?;
@@ -167,7 +178,7 @@ pub struct Edit {
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
 /// for hidden channels, 404 for an unknown webhook, 422 for an invalid field.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
-    record::get(tx, caller, channel, id)?; // an outsider causes no work
+    get_to_change(tx, caller, channel, id)?; // an outsider causes no work
     delivery::following::catch_up(tx, id)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
@@ -231,7 +242,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
 /// answers for its address if the member who did has lost access. Queued deliveries wait until it is active. 403 for hidden
 /// channels, 404 for an unknown webhook, 422 for an unknown status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
-    record::get(tx, caller, channel, id)?; // an outsider causes no work
+    get_to_change(tx, caller, channel, id)?; // an outsider causes no work
     delivery::following::catch_up(tx, id)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let status = NewStatus::check(status, "webhook_status").map_err(Error::Invalid)?;
@@ -253,7 +264,7 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
 /// Deletes a webhook. For managers, in archived channels, too. Its feed address stops working at once, and its history is
 /// not shown any more.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
-    record::get(tx, caller, channel, id)?;
+    get_to_change(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
     delivery::schedule::changed(tx, id);
     Ok(())
@@ -263,7 +274,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) ->
 /// new secret, which is never returned again, and until when the previous one still signs: for a day, or no longer if it
 /// can't be read. A still older one ends now.
 pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
-    let webhook = record::get(tx, caller, channel, id)?;
+    let webhook = get_to_change(tx, caller, channel, id)?;
     let (secret, now) = (secret::signing_secret(), tx.now());
     // A previous secret that can't be read would keep the new one from signing.
     let until = record::secrets(tx, id).map_or(now, |_| now + OLD_SECRET);
@@ -278,7 +289,7 @@ pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
 /// Replaces a webhook's feed address. For managers, in archived channels, too; the caller becomes the owner. The previous
 /// address stops working at once.
 pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
-    let webhook = record::get(tx, caller, channel, id)?;
+    let webhook = get_to_change(tx, caller, channel, id)?;
     let generation = webhook.generation + 1;
     let slug = tx.site().keys().webhook_slug(id, generation, None);
     tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((

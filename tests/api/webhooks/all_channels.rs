@@ -22,16 +22,6 @@ async fn mirror(scene: &Scene, owner: &Client) -> (Receiver, Hook) {
     (receiver, hook)
 }
 
-/// The contents of the next deliveries, which are in no order among channels.
-async fn contents(receiver: &mut Receiver, count: usize) -> Vec<String> {
-    let mut found = Vec::new();
-    for _ in 0..count {
-        found.push(text(&receiver.next().await.json()["data"]["content"]));
-    }
-    found.sort();
-    found
-}
-
 #[tokio::test]
 async fn it_delivers_what_happens_in_public_channels_and_in_its_own() {
     let scene = scene().await;
@@ -53,7 +43,7 @@ async fn it_delivers_what_happens_in_public_channels_and_in_its_own() {
     for (channel, said) in [(&news, "in the news"), (&general, "to all"), (&scene.channel, "in its own")] {
         grace.say(channel, said).await;
     }
-    assert_eq!(contents(&mut receiver, 3).await, ["in its own", "in the news", "to all"]);
+    assert_eq!(receiver.contents(3).await, ["in its own", "in the news", "to all"]);
     ada.call("POST", &format!("/channels/{news}/join"), Some(json!({}))).await.expect(200);
     assert_eq!(receiver.next().await.json()["type"], "member.joined");
     // A channel that becomes private is delivered no more.
@@ -75,19 +65,32 @@ async fn it_is_for_those_who_manage_all_webhooks_and_works_while_they_do() {
     grace.put(&hook.path(""), json!({ "all_channels": true })).await.refused(403, Code::PermissionDenied);
     let limited = ada.program(json!({ "name": "program", "scopes": ["webhooks"], "channels": [scene.channel] })).await;
     limited.post(&format!("/webhooks/{}", scene.channel), body(&receiver)).await.refused(403, Code::TokenLimited);
+    // Nor does it lead the deliveries of all channels to another address, or make them go on.
+    let (_mirrored, wide) = mirror(&scene, ada).await;
+    let wide = wide.managed_by(&limited);
+    limited.put(&wide.path(""), json!({ "webhook_url": receiver.url })).await.refused(403, Code::TokenLimited);
+    for (method, path, body) in [
+        ("PUT", "/change-status", json!({ "webhook_status": "active" })),
+        ("POST", "/rotate-secret", Value::Null),
+        ("POST", "/rotate-slug", Value::Null),
+        ("DELETE", "", Value::Null),
+    ] {
+        limited.call(method, &wide.path(path), Some(body)).await.refused(403, Code::TokenLimited);
+    }
+    wide.managed_by(ada).set("inactive").await;
 
     let mallory = scene.member("mallory", "admin").await;
     ada.post(&format!("/channels/{}/users", scene.channel), json!({ "user_ids": [mallory.user_id] })).await.expect(200);
     let (mut receiver, _hook) = mirror(&scene, &mallory).await;
     grace.say(&own, "first").await;
-    assert_eq!(contents(&mut receiver, 1).await, ["first"]);
+    assert_eq!(receiver.contents(1).await, ["first"]);
     let role = async |role: &str| _ = ada.put(&scene.member_path(&mallory), json!({ "role_id": role })).await.expect(200);
     role("member").await;
     grace.say(&own, "second").await;
     server.followed().await;
     assert!(receiver.is_empty(), "it waits for somebody who may know");
     role("admin").await;
-    assert_eq!(contents(&mut receiver, 1).await, ["second"]);
+    assert_eq!(receiver.contents(1).await, ["second"]);
 }
 
 #[tokio::test]
@@ -105,10 +108,10 @@ async fn it_is_turned_on_and_off() {
     ada.say(&general, "not heard").await;
     set(true).await;
     ada.say(&general, "heard again").await;
-    assert_eq!(contents(&mut receiver, 2).await, ["heard", "heard again"]);
+    assert_eq!(receiver.contents(2).await, ["heard", "heard again"]);
     ada.put(&hook.path(""), json!({ "webhook_name": "mirror of all" })).await.expect(200);
     ada.say(&general, "still heard").await;
-    assert_eq!(contents(&mut receiver, 1).await, ["still heard"]);
+    assert_eq!(receiver.contents(1).await, ["still heard"]);
 }
 
 #[tokio::test]

@@ -115,8 +115,8 @@ pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     Ok(taken)
 }
 
-/// Follows the log before a change to a webhook: messages posted until now are for the webhook as it was. 503 if messages that may
-/// be for it are left after one slice; the job follows them meanwhile.
+/// Follows the log before a change to a webhook: messages posted until now are for the webhook as it was. 503 if messages that
+/// may be for it are left after one slice; the job follows them meanwhile.
 pub(in crate::domain) fn catch_up(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
     let (channel, is_of_all_channels): (ChannelId, bool) = tx
         .prepare_cached("select channel_id, organisation_id is not null from webhooks where id = ?1")?
