@@ -1,7 +1,7 @@
 // Slash commands: the client's own, and one whose program answers, in Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, enter, launch, picture, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, enter, launch, picture, sees, theme, write } from './lib/browser.mjs'
 import { program } from './lib/program.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
@@ -24,14 +24,6 @@ for (const kind of BROWSERS) {
     const { page, problems } = await visitor()
     await enter(page, server, ada, `${server.url}/o/${harbour.slug}/${dock}`)
     const field = await page.waitForSelector(COMPOSER)
-    const write = async text => {
-      await field.focus()
-      await page.keyboard.type(text)
-      // The first Enter is for a suggestion, if one is open.
-      await page.keyboard.press('Escape')
-      await field.focus()
-      await page.keyboard.press('Enter')
-    }
     const messages = async () => (await server.call('GET', `/channels/${dock}/messages`, { bearer: ada.bearer })).messages.map(each => each.content)
     const answered = text => page.waitForFunction(text => document.querySelector('.answers')?.textContent.includes(text), { polling: 50 }, text)
 
@@ -60,42 +52,42 @@ for (const kind of BROWSERS) {
       await page.click('.answers button')
       await page.click('.answers button')
       await page.waitForFunction(() => !document.querySelector('.answers li'), { polling: 50 })
-      await write('/deploy production')
+      await write(page, '/deploy production')
       await sees(page, 'Deployed to production')
       assert.deepEqual(await messages(), ['Deployed to **production**'])
     })
 
     await t.test('the own ones do what they say', async () => {
-      await write('/topic Who is in the dock')
+      await write(page, '/topic Who is in the dock')
       await answered('The topic is set.')
       assert.equal((await ada.call('GET', `/channels/${dock}`)).topic, 'Who is in the dock')
-      await write(`/invite @${grace.username}`)
+      await write(page, `/invite @${grace.username}`)
       await answered('One person is in the channel now.')
       assert.equal((await ada.call('GET', `/channels/${dock}`)).user_count, 2)
-      await write('/invite @nobody-of-that-name')
+      await write(page, '/invite @nobody-of-that-name')
       await answered('Nobody here is called nobody-of-that-name.')
       const isMuted = async () => (await ada.call('GET', `/channels/${dock}`)).is_muted
-      await write('/mute')
+      await write(page, '/mute')
       await answered('Muted: only mentions of you stand out here. Write /mute again to unmute.')
       assert.equal(await isMuted(), true)
       await page.waitForSelector('.place[aria-current] [aria-label="Muted"]')
-      await write('/mute')
+      await write(page, '/mute')
       await answered('No longer muted.')
       assert.equal(await isMuted(), false)
-      await write('/me waves')
-      await write('/shrug Fog')
+      await write(page, '/me waves')
+      await write(page, '/shrug Fog')
       await until('both are posted', async () => (await messages()).length === 3)
       assert.deepEqual((await messages()).slice(0, 2), ['Fog ¯\\\\\\_(ツ)\\_/¯', '_waves_'])
       await sees(page, 'Fog ¯\\_(ツ)_/¯')
-      await write('/help')
+      await write(page, '/help')
       await answered('Deploys the main branch')
     })
 
     await t.test('an unknown one is not posted, and a space makes it a message', async () => {
-      await write('/nothing at all')
+      await write(page, '/nothing at all')
       await answered('There is no command /nothing.')
-      await write(' /nothing at all')
-      await write('/etc/hosts is a file')
+      await write(page, ' /nothing at all')
+      await write(page, '/etc/hosts is a file')
       await until('two messages more', async () => (await messages()).length === 5)
       assert.deepEqual((await messages()).slice(0, 2), ['/etc/hosts is a file', '/nothing at all'])
     })
@@ -108,14 +100,14 @@ for (const kind of BROWSERS) {
     })
 
     await t.test('one archives by a command, after a question', async () => {
-      await write('/archive')
+      await write(page, '/archive')
       await (await page.waitForSelector('dialog .button:not(.primary):not(.danger)')).click()
       await page.waitForFunction(() => !document.querySelector('dialog'), { polling: 50 })
       assert.equal((await ada.call('GET', `/channels/${dock}`)).archived, false)
     })
 
     await t.test('one leaves by a command', async () => {
-      await write('/leave')
+      await write(page, '/leave')
       await (await page.waitForSelector('dialog .danger')).click()
       await until('she has left', async () => (await grace.call('GET', `/channels/${dock}`)).user_count === 1)
     })

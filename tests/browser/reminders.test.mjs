@@ -1,7 +1,7 @@
 // Reminders, in Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, enter, launch, picture, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, accessible, enter, launch, picture, pictures, sees, write } from './lib/browser.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
 const minutes = count => new Date(Date.now() + count * 60_000)
@@ -18,25 +18,17 @@ for (const kind of BROWSERS) {
     await enter(page, server, ada, `${server.url}/o/${harbour.slug}/${general}`)
     await sees(page, 'The pilot comes at noon.')
     const all = async () => await ada.call('GET', '/reminders')
-    const write = async text => {
-      const field = await page.waitForSelector('.main .composer textarea')
-      await field.focus()
-      await page.keyboard.type(text)
-      await page.keyboard.press('Escape')
-      await field.focus()
-      await page.keyboard.press('Enter')
-    }
     const click = async selector => await (await page.waitForSelector(selector)).click()
     const near = (iso, date) => assert.ok(Math.abs(new Date(iso) - date) < 60_000, `${iso} is not ${date.toISOString()}`)
 
     await t.test('by a line', async () => {
-      await write('/remind 20m Call the pilot')
+      await write(page, '/remind 20m Call the pilot')
       await until('it is made', async () => (await all()).length === 1)
       const [made] = await all()
       assert.deepEqual([made.text, made.channel_id], ['Call the pilot', general])
       near(made.due_at, minutes(20))
       await page.waitForFunction(() => document.querySelector('.answers')?.textContent.includes('You will be reminded'), { polling: 50 })
-      await write('/remind some time')
+      await write(page, '/remind some time')
       await page.waitForFunction(() => document.querySelector('.answers')?.textContent.includes('/remind [20m, 14:30 or tomorrow 9:00]'), { polling: 50 })
       assert.equal((await all()).length, 1)
     })
@@ -69,15 +61,7 @@ for (const kind of BROWSERS) {
       await click('.toast button')
       await page.waitForSelector('dialog .reminders .due')
       await accessible(page, 'the dialog of reminders with one that is due')
-      if (kind === 'chrome') {
-        await picture(page, 'reminders')
-        await theme(page, kind, 'dark')
-        await picture(page, 'reminders-dark')
-        await page.setViewport(PHONE)
-        await picture(page, 'reminders-phone')
-        await page.setViewport(WIDE)
-        await theme(page, kind, 'light')
-      }
+      await pictures(page, kind, 'reminders')
       await click('dialog .due [aria-haspopup]')
       await click('.menu button:first-child')
       await until('it is put off', async () => (await all()).every(each => !each.is_due))

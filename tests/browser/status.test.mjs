@@ -1,7 +1,7 @@
 // What people say that they do now, in Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, enter, launch, picture, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, accessible, enter, launch, picture, pictures, sees, write } from './lib/browser.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
 for (const kind of BROWSERS) {
@@ -37,15 +37,7 @@ for (const kind of BROWSERS) {
       await page.waitForSelector('dialog .status-box')
       await (await page.waitForSelector('dialog .chips button:first-child')).click()
       await accessible(page, 'the dialog of a status')
-      if (kind === 'chrome') {
-        await picture(page, 'status-dialog')
-        await theme(page, kind, 'dark')
-        await picture(page, 'status-dialog-dark')
-        await page.setViewport(PHONE)
-        await picture(page, 'status-dialog-phone')
-        await page.setViewport(WIDE)
-        await theme(page, kind, 'light')
-      }
+      await pictures(page, kind, 'status-dialog')
       await (await page.waitForSelector('dialog .button.primary')).click()
       await until('it is set', async () => (await own())?.text === 'In a meeting')
       const { emoji, until: ends } = await own()
@@ -62,24 +54,16 @@ for (const kind of BROWSERS) {
     })
 
     await t.test('one’s own, in a line', async () => {
-      const write = async text => {
-        const field = await page.waitForSelector('.main .composer textarea')
-        await field.focus()
-        await page.keyboard.type(text)
-        await page.keyboard.press('Escape')
-        await field.focus()
-        await page.keyboard.press('Enter')
-      }
-      await write('/status 🚢 At sea')
+      await write(page, '/status 🚢 At sea')
       await until('it is set', async () => (await own())?.text === 'At sea')
       assert.equal((await own()).emoji, '🚢')
-      await write('/status Ashore')
+      await write(page, '/status Ashore')
       await until('it is set', async () => (await own())?.text === 'Ashore')
       await shows('.me', ['Ashore'])
       if (kind === 'chrome') await picture(page, 'status-own')
-      await write('/status clear')
+      await write(page, '/status clear')
       await until('it is cleared', async () => await own() === null)
-      await write('/status')
+      await write(page, '/status')
       await page.waitForSelector('dialog .status-box')
       await page.keyboard.press('Escape')
     })

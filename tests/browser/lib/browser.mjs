@@ -181,6 +181,29 @@ export async function picture(page, name) {
   await page.screenshot({ path: join(shots, `${name}.png`) })
 }
 
+/** Takes pictures of what is open: wide, wide in the dark, and on a phone in the dark. Firefox shows the same. */
+export async function pictures(page, kind, name) {
+  if (kind !== 'chrome') return
+  await picture(page, name)
+  await theme(page, kind, 'dark')
+  await picture(page, `${name}-dark`)
+  await page.setViewport(PHONE)
+  await picture(page, `${name}-phone`)
+  await page.setViewport(WIDE)
+  await theme(page, kind, 'light')
+}
+
+/** Sends a line where one writes. */
+export async function write(page, text) {
+  const field = await page.waitForSelector('.main .composer textarea')
+  await field.focus()
+  await page.keyboard.type(text)
+  // The first Enter is for a suggestion, if one is open.
+  await page.keyboard.press('Escape')
+  await field.focus()
+  await page.keyboard.press('Enter')
+}
+
 /** Fails if axe-core finds something, or if the page is wider than the window. */
 export async function accessible(page, what) {
   await page.evaluate(axe)
