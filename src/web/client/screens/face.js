@@ -3,7 +3,7 @@
 import { t } from '../text/words.js'
 import { h } from '../view/element.js'
 
-/** @typedef {{ emoji: string, text: string, until: string | null }} Status What somebody does now. */
+/** @typedef {import('../store/people.js').Status} Status */
 /** @typedef {{ user_id?: string, full_name?: string, username?: string, user_type?: string, custom_status?: Status | null }} Person */
 
 /**

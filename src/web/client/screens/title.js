@@ -43,8 +43,7 @@ function unread(store) {
   if (store.ended.value) return { count: 0, isUnread: false }
   const all = store.organisations.value
   return {
-    count: all.reduce((sum, each) => sum + each.mention_count + (each.direct_count ?? 0), 0) +
-      store.reminders.all.value.filter(each => each.is_due).length,
+    count: all.reduce((sum, each) => sum + each.mention_count + (each.direct_count ?? 0), store.reminders.due.value),
     isUnread: store.threadsUnread.value > 0 || all.some(each => each.unread_count > 0),
   }
 }

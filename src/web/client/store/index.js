@@ -27,6 +27,7 @@ import { soon } from './storage.js'
 import { createStreams } from './streams.js'
 import { createThreads } from './threads.js'
 
+/** Until then what the first screen shows has been asked for. Milliseconds. */
 const SOON_MS = 500
 
 /** @typedef {import('./session.js').Ended} Ended */
@@ -92,7 +93,6 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const started = start => {
     if (!isKnown) {
       kept.begin(start.user.id)
-      // What is on the first screen goes first.
       void pause(clock, SOON_MS).then(loadReminders)
     }
     isKnown = true

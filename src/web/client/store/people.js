@@ -10,6 +10,8 @@ const SOON_MS = 150
 /** So many are asked for again; others, when they are drawn. */
 const MOST_AGAIN = 200
 
+/** @typedef {{ emoji: string, text: string, until: string | null }} Status What somebody says that they do now. */
+
 /**
  * @typedef {object} Person
  * @property {string} user_id
@@ -21,7 +23,7 @@ const MOST_AGAIN = 200
  * @property {string} [role]
  * @property {string} [role_name]
  * @property {number} [role_id]
- * @property {import('../screens/face.js').Status | null} [custom_status] What they say that they do now.
+ * @property {Status | null} [custom_status]
  * @property {string} [status] `removed` for somebody who has left.
  * @property {boolean} isKnown False while only a message told of them.
  */

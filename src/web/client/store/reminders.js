@@ -1,6 +1,6 @@
 // What the user wants to be reminded of: the same on all devices.
 
-import { signal } from '../base/signal.js'
+import { computed, signal } from '../base/signal.js'
 
 /** @typedef {import('#api').components['schemas']['Reminder']} Reminder */
 
@@ -17,6 +17,8 @@ export function createReminders({ api, recorder }) {
   return {
     all,
     rung,
+    /** How many are due. */
+    due: computed(() => all.value.filter(each => each.is_due).length),
 
     load: () => recorder.fetch(() => api.listReminders({}), ({ data }) => { all.value = data }),
 

@@ -89,8 +89,11 @@ function timeIn(line) {
   return { time: { hour: of24, minute }, rest: line.slice(written.length).trim() }
 }
 
-/** @param {Date} date @param {number} days */
+/** @param {number} minutes @param {Date} [now] */
+export const inMinutes = (minutes, now = new Date()) => new Date(now.getTime() + minutes * MINUTE_MS)
+
+/** The beginning of a later day. @param {Date} date @param {number} days */
 export const daysAhead = (date, days) => new Date(date.getFullYear(), date.getMonth(), date.getDate() + days)
 
-/** @param {Date} date @param {{ hour: number, minute: number }} [time] */
+/** A time of a day; in the morning if none is named. @param {Date} date @param {{ hour: number, minute: number }} [time] */
 export const on = (date, { hour, minute } = MORNING) => new Date(date.getFullYear(), date.getMonth(), date.getDate(), hour, minute)

@@ -51,7 +51,8 @@ export function openDialog({ title, body, wide = false, className = '' }) {
     })
     document.body.append(element)
     element.showModal()
-    const first = element.querySelector('[autofocus], .dialog-body input, .dialog-body textarea, .dialog-body select, .dialog-body button')
+    const first = element.querySelector('[autofocus]')
+      ?? element.querySelector('.dialog-body input, .dialog-body textarea, .dialog-body select, .dialog-body button')
     if (first instanceof HTMLElement) first.focus()
   })
 }

@@ -86,7 +86,7 @@ const about = ({ topic, description, mayEdit, edit }) => h('dl', { class: 'about
   when(description, () => [h('dt', { class: 'quiet small' }, t('panes.description')), h('dd', { dir: 'auto' }, description)]))
 
 /** @param {Member} member */
-const personOf = ({ id, username, full_name, user_type, custom_status }) => ({ user_id: id, username, full_name, user_type, custom_status })
+const personOf = ({ id, username, full_name, user_type }) => ({ user_id: id, username, full_name, user_type })
 
 /**
  * @param {Store} store
@@ -113,7 +113,7 @@ function memberRow(store, channel, member, mayRemove, people) {
         when(isMe, () => h('span', { class: 'quiet small' }, ` (${t('common.you')})`))),
       h('p', { class: 'quiet small' }, h('bdi', null, () => `@${member().username}`),
         when(() => member().status === 'deactivated', () => ` · ${t('panes.deactivated')}`)),
-      when(() => store.person(member().id).custom_status, () => h('p', { class: 'small' }, () => statusLine(store, store.person(member().id))))),
+      () => store.person(member().id).custom_status && h('p', { class: 'small' }, statusLine(store, store.person(member().id)))),
     when(() => !isMe(), () => h('button', {
       type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': () => t('panes.memberMenu', { name: label() }),
       onclick: menu,

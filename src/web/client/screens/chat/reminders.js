@@ -2,12 +2,11 @@
 
 import { signal } from '../../base/signal.js'
 import { dayAndTimeOf } from '../../text/dates.js'
-import { daysAhead, momentIn, on } from '../../text/moments.js'
+import { daysAhead, inMinutes, momentIn, on } from '../../text/moments.js'
 import { t } from '../../text/words.js'
 import { openDialog } from '../../view/dialog.js'
 import { h, when } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
-import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { openMenu } from '../../view/menu.js'
 import { attempt } from './deeds.js'
@@ -17,18 +16,14 @@ import { show } from './opening.js'
 /** @typedef {import('../../store/reminders.js').Reminder} Reminder */
 
 const MOST = 500
-const MINUTE_MS = 60_000
 
 /** @typedef {{ value: string, label: () => string, at: () => Date }} Time */
 
-/** @param {number} minutes */
-const inMinutes = minutes => () => new Date(Date.now() + minutes * MINUTE_MS)
-
 /** @type {Time[]} */
 const TIMES = [
-  { value: '20', label: () => t('chat.reminderMinutes'), at: inMinutes(20) },
-  { value: '60', label: () => t('chat.reminderHour'), at: inMinutes(60) },
-  { value: '180', label: () => t('chat.reminderHours'), at: inMinutes(180) },
+  { value: '20', label: () => t('chat.reminderMinutes'), at: () => inMinutes(20) },
+  { value: '60', label: () => t('chat.reminderHour'), at: () => inMinutes(60) },
+  { value: '180', label: () => t('chat.reminderHours'), at: () => inMinutes(180) },
   { value: 'tomorrow', label: () => t('chat.reminderTomorrow'), at: () => on(daysAhead(new Date(), 1)) },
   // The next Monday, a week from now on a Monday.
   { value: 'week', label: () => t('chat.reminderWeek'), at: () => on(daysAhead(new Date(), (8 - new Date().getDay()) % 7 || 7)) },
@@ -67,7 +62,7 @@ function row(store, item, close) {
   })))
   return h('li', { class: () => item.value.is_due ? 'due' : '' },
     h('div', null,
-      h('p', { id: `reminder-${id}`, dir: 'auto' }, () => item.value.text),
+      h('p', { id: `reminder-${id}` }, h('bdi', null, () => item.value.text)),
       h('p', { class: 'quiet small' },
         when(() => item.value.is_due, () => h('span', { class: 'tag' }, t('chat.reminderNow'))), ' ',
         h('time', { datetime: () => item.value.due_at }, () => dayAndTimeOf(item.value.due_at)),
@@ -80,8 +75,8 @@ function row(store, item, close) {
 /** @param {Store} store @param {string} begun @param {string} [channel] */
 function another(store, begun, channel) {
   const isOther = signal(false)
-  const text = h('input', { name: 'text', required: true, maxlength: MOST, autocomplete: 'off', dir: 'auto', value: begun, autofocus: true })
-  const at = h('input', { name: 'due_at', type: 'datetime-local' })
+  const text = h('input', { name: 'text', required: true, maxlength: MOST, autocomplete: 'off', dir: 'auto', value: begun, autofocus: channel !== undefined })
+  const at = h('input', { name: 'due_at', type: 'datetime-local', required: true })
   const time = h('select', { name: 'time', onchange: () => { isOther.value = time.value === 'other' } },
     TIMES.map(({ value, label }) => h('option', { value }, label())), h('option', { value: 'other' }, t('chat.reminderOther')))
   const due = () => TIMES.find(each => each.value === time.value)?.at() ?? new Date(at.value)
@@ -91,7 +86,7 @@ function another(store, begun, channel) {
     children: [
       field(t('chat.reminderText'), text),
       field(t('chat.reminderTime'), time),
-      when(() => isOther.value, () => field(t('chat.reminderAt'), Object.assign(at, { required: true }))),
+      when(() => isOther.value, () => field(t('chat.reminderAt'), at)),
     ],
     submit: async () => {
       await store.api.createReminder({ text: text.value.trim(), due_at: due().toISOString(), ...(channel ? { channel_id: channel } : {}) })

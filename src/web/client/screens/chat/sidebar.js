@@ -122,7 +122,7 @@ const mentionsLink = store => h('a', { class: 'place', href: () => searchAddress
 
 /** @param {Store} store */
 function remindersButton(store) {
-  const due = () => store.reminders.all.value.filter(each => each.is_due).length
+  const due = () => store.reminders.due.value
   return h('button', {
     type: 'button', class: () => due() > 0 ? 'place unread' : 'place', 'aria-haspopup': 'dialog',
     onclick: () => import('./reminders.js').then(it => it.openReminders(store)),

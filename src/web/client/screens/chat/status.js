@@ -3,6 +3,7 @@
 import { signal } from '../../base/signal.js'
 import { reactionSign } from '../../text/emoji.js'
 import { dayAndTimeOf } from '../../text/dates.js'
+import { daysAhead, inMinutes } from '../../text/moments.js'
 import { locale, t } from '../../text/words.js'
 import { openDialog } from '../../view/dialog.js'
 import { h, when } from '../../view/element.js'
@@ -14,20 +15,17 @@ import { attempt } from './deeds.js'
 /** @typedef {import('../face.js').Status} Status */
 
 const MOST = 100
-const MINUTE_MS = 60_000
-/** @typedef {{ value: string, label: () => string, until: (now: Date) => Date | null }} End */
 
-/** @param {number} minutes @returns {End['until']} */
-const inMinutes = minutes => now => new Date(now.getTime() + minutes * MINUTE_MS)
+/** When a status is taken away. @typedef {{ value: string, label: () => string, until: () => Date | null }} End */
 
 /** @type {End[]} */
 const ENDS = [
   { value: 'never', label: () => t('chat.statusNever'), until: () => null },
-  { value: '30', label: () => t('chat.statusHalfHour'), until: inMinutes(30) },
-  { value: '60', label: () => t('chat.statusHour'), until: inMinutes(60) },
-  { value: '240', label: () => t('chat.statusHours'), until: inMinutes(240) },
-  { value: 'today', label: () => t('common.today'), until: now => midnight(now, 1) },
-  { value: 'week', label: () => t('chat.statusWeek'), until: now => midnight(now, (firstDay() - now.getDay() + 7) % 7 || 7) },
+  { value: '30', label: () => t('chat.statusHalfHour'), until: () => inMinutes(30) },
+  { value: '60', label: () => t('chat.statusHour'), until: () => inMinutes(60) },
+  { value: '240', label: () => t('chat.statusHours'), until: () => inMinutes(240) },
+  { value: 'today', label: () => t('common.today'), until: () => daysAhead(new Date(), 1) },
+  { value: 'week', label: () => t('chat.statusWeek'), until: () => daysAhead(new Date(), (firstDay() - new Date().getDay() + 7) % 7 || 7) },
 ]
 
 /** The day that weeks begin with where the reader is, as dates count them: 0 is Sunday. */
@@ -36,9 +34,6 @@ function firstDay() {
   const region = /** @type {{ getWeekInfo?: () => { firstDay: number } }} */ (new Intl.Locale(locale.peek()))
   return (region.getWeekInfo?.().firstDay ?? (locale.peek().startsWith('he') ? 7 : 1)) % 7
 }
-
-/** @param {Date} now @param {number} days */
-const midnight = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days)
 
 /** What people often do. @type {[emoji: string, text: () => string, ends: string][]} */
 const USUAL = [
@@ -63,10 +58,6 @@ export async function openStatus(store) {
     const { pickEmoji } = await import('./emoji-picker.js')
     emoji.value = await pickEmoji(store, anchor) ?? emoji.peek()
   }
-  const set = async (/** @type {Parameters<Store['api']['setCustomStatus']>[0]} */ status) => {
-    const { data } = await store.api.setCustomStatus(status)
-    store.me.value = data
-  }
   await openDialog({
     title: t('chat.statusTitle'),
     body: close => form({
@@ -87,22 +78,21 @@ export async function openStatus(store) {
         field(t('chat.statusEnds'), ends),
       ],
       beside: now && h('button', {
-        type: 'button', class: 'button', onclick: async () => { if (await attempt(() => set({}))) close() },
+        type: 'button', class: 'button', onclick: async () => { if (await attempt(() => set(store, '', ''))) close() },
       }, t('chat.statusClear')),
       submit: async () => {
-        const until = ends.value === 'same' ? now?.until : ENDS.find(each => each.value === ends.value)?.until(new Date())?.toISOString()
-        await set(statusOf(emoji.peek(), text.value, until))
+        const until = ends.value === 'same' ? now?.until : ENDS.find(each => each.value === ends.value)?.until()?.toISOString()
+        await set(store, emoji.peek(), text.value.trim(), until)
         close()
       },
     }),
   })
 }
 
-/** @param {string} emoji @param {string} text @param {string | null | undefined} until */
-const statusOf = (emoji, text, until) => {
-  const words = text.trim()
-  if (!emoji && !words) return {}
-  return { ...(emoji ? { emoji } : {}), ...(words ? { text: words } : {}), ...(until ? { until } : {}) }
+/** Without an emoji and a text there is no status any more. @param {Store} store @param {string} emoji @param {string} text @param {string | null} [until] */
+async function set(store, emoji, text, until) {
+  const { data } = await store.api.setCustomStatus({ emoji: emoji || undefined, text, until: until ?? undefined })
+  store.me.value = data
 }
 
 /** The emoji that a line begins with, or its name. @param {string} line */
@@ -123,7 +113,5 @@ export async function sayStatus(store, line) {
   const emoji = emojiOf(line)
   const text = line.slice(emoji.length).trim()
   if ([...text].length > MOST) return t('chat.statusTooLong', { count: MOST })
-  const { data } = await store.api.setCustomStatus(statusOf(emoji, text, null))
-  store.me.value = data
-  return undefined
+  return set(store, emoji, text)
 }
