@@ -67,7 +67,7 @@ for (const kind of BROWSERS) {
       await until('it is put off', async () => (await all()).every(each => !each.is_due))
       near((await all()).find(each => each.text === 'Hoist the flag').due_at, minutes(20))
       for (const left of [2, 1, 0]) {
-        await click('dialog .reminders > li:first-child > button:last-child')
+        await click('dialog .reminders > li:first-child > :last-child > button:last-child')
         await until('one is gone', async () => (await all()).length === left)
         await page.waitForFunction(left => document.querySelectorAll('dialog .reminders > li').length === left, { polling: 50 }, left)
       }

@@ -68,8 +68,9 @@ function row(store, item, close) {
         h('time', { datetime: () => item.value.due_at }, () => dayAndTimeOf(item.value.due_at)),
         when(channel, () => [' · ', h('button', { type: 'button', class: 'link-button', onclick: () => close(item.peek().channel_id ?? '') },
           () => h('bdi', null, channel()?.title))]))),
-    h('button', { type: 'button', class: 'button small', 'aria-haspopup': 'menu', 'aria-describedby': `reminder-${id}`, onclick: later }, t('chat.reminderLater')),
-    h('button', { type: 'button', class: 'button small', 'aria-describedby': `reminder-${id}`, onclick: done }, () => item.value.is_due ? t('chat.reminderDone') : t('common.delete')))
+    h('div', { class: 'row-line' },
+      h('button', { type: 'button', class: 'button small', 'aria-haspopup': 'menu', 'aria-describedby': `reminder-${id}`, onclick: later }, t('chat.reminderLater')),
+      h('button', { type: 'button', class: 'button small', 'aria-describedby': `reminder-${id}`, onclick: done }, () => item.value.is_due ? t('chat.reminderDone') : t('common.delete'))))
 }
 
 /** @param {Store} store @param {string} begun @param {string} [channel] */
