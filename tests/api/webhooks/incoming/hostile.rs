@@ -1,10 +1,28 @@
-//! Bodies of all programs, changed at random as bytes. None is a fault, and all that is posted keeps the bounds of a post.
+//! Bodies of all programs, changed at random as bytes. None is a fault, all that is posted keeps the bounds of a post, and none
+//! mentions more people than it may.
 
 use super::*;
 
 const BODIES: usize = 600;
-const PIECES: [&[u8]; 12] =
-    [b"{", b"}", b"[", b"]", b"\"", b"\\", b"\0", b"\xff", b"null", b"<!channel>", b"\\ud800", b"{\"text\":\"x\"}"];
+const PIECES: [&[u8]; 15] = [
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"\"",
+    b"\\",
+    b"\0",
+    b"\xff",
+    b"null",
+    b"<!channel>",
+    b"\\ud800",
+    b"{\"text\":\"x\"}",
+    b" @grace ",
+    b" @mallory ",
+    b" @channel ",
+];
+/// What is written to be posted, and may mention people of the channel. All else tells of events.
+const MESSAGES: [&str; 5] = ["Tidings", "Slack", "Mattermost", "Discord", "plain text"];
 
 /// Random choices, the same for the same seed.
 struct Chance(u64);
@@ -33,11 +51,12 @@ impl Chance {
 }
 
 #[tokio::test]
-async fn hostile_bodies_are_no_faults() {
+async fn hostile_bodies_are_no_faults_and_mention_nobody_beyond_their_right() {
     let (scene, hook) = fed().await;
+    scene.member("mallory", "admin").await; // who is not in the channel
     let cases = cases();
     let mut chance = Chance(24);
-    let mut answered = [0; 6];
+    let (mut answered, mut mentioned, mut newest) = ([0; 6], 0, Value::Null);
     for n in 0..BODIES {
         let (_, case) = &cases[chance.below(cases.len())];
         let mut body = case["body"].to_string().into_bytes();
@@ -50,7 +69,18 @@ async fn hostile_bodies_are_no_faults() {
         let status = send(&scene.anybody, &path, &headers, body).await.status;
         assert!(matches!(status, 200 | 204 | 400 | 413 | 422), "{n}: {status} for {shown}");
         answered[usize::from(status / 100)] += 1;
+        let posts = scene.threads(&scene.grace).await;
+        let Some(post) = posts.first().filter(|post| post["thread_id"] != newest) else { continue };
+        newest = post["thread_id"].clone();
+        let names: Vec<_> = post["mentions"].as_array().unwrap().iter().map(|each| text(&each["username"])).collect();
+        let read_as = text(&hook.history(0).await[0]["read_as"]);
+        let may_mention = MESSAGES.contains(&read_as.as_str());
+        let is_right = |name: &String| may_mention && matches!(name.as_str(), "ada" | "grace" | "channel");
+        assert!(names.iter().all(is_right), "{n}: {names:?} by {read_as}: {shown}");
+        mentioned += names.len();
     }
+    assert!(mentioned > 5, "{mentioned}");
+    assert_eq!(scene.server.number("select count(*) from mentions join users on id = user_id where username = 'mallory'"), 0);
     assert!(answered[2] > 50 && answered[4] > 50, "{answered:?}");
     let history = hook.history(0).await;
     assert!(history.iter().filter(|record| record["status_code"] != "200").count() <= 20);
