@@ -8,8 +8,10 @@ import asyncio
 import os
 import sys
 import tempfile
+from unittest import mock
 
 import apprise
+import requests
 from discord_webhook import DiscordEmbed, DiscordWebhook
 from server import Server
 from slack_sdk.webhook import WebhookClient
@@ -36,25 +38,48 @@ ATTACHED = {
         }
     ],
 }
+APPRISE_TARGETS = [
+    "slack://keeper@T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#quay",
+    "discord://keeper@4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js?format=markdown",
+]
 # Who says it, the status, the text, and the number of mentions.
 EXPECTED = [
     ("tools", "success", "**Deployed** [build 7](https://ci.example/7) for @channel", 1),
     ("tools", "success", "Tide table\nHigh **water** at ~~noon~~ one\nby the gauge", 0),
     ("tools", "error", "Builds\n[Build 8](https://ci.example/8)\nfailed\nBranch: main", 0),
     ("Apprise", "success", "Backup\n**done** in 3 min", 0),
+    ("keeper", "error", "Backup\n**half** done\nApprise", 0),
+    ("keeper", "error", "[Apprise](https://github.com/caronc/apprise)\n**Backup**\n**half** done", 0),
     ("tide", "error", "The tide\n**Flood**\nabove the quay", 0),
 ]
 
 
+def leading_to(feed):
+    """Apprise's targets for Slack and Discord have the hosts of these in them: what goes there comes here."""
+    request = requests.Session.request
+
+    def led(session, method, url, **options):
+        is_fixed = url.startswith(("https://hooks.slack.com/", "https://discord.com/"))
+        return request(session, method, feed if is_fixed else url, **options)
+
+    return mock.patch.object(requests.Session, "request", led)
+
+
 def send(port, slug):
-    slack = WebhookClient(f"http://127.0.0.1:{port}/api/v1/webhooks/feed/{slug}")
+    feed = f"http://127.0.0.1:{port}/api/v1/webhooks/feed/{slug}"
+    slack = WebhookClient(feed)
     for body in MARKED, IN_BLOCKS, ATTACHED:
         answer = slack.send_dict(body)
         assert (answer.status_code, answer.body) == (200, "ok"), answer.body
     mattermost = apprise.Apprise()
     assert mattermost.add(f"mmost://Apprise@127.0.0.1:{port}/{slug}")
     assert mattermost.notify(title="Backup", body="**done** in 3 min")
-    discord = DiscordWebhook(f"http://127.0.0.1:{port}/api/v1/webhooks/feed/{slug}", content="The tide", username="tide")
+    for target in APPRISE_TARGETS:
+        program = apprise.Apprise()
+        assert program.add(target)
+        with leading_to(feed):
+            assert program.notify(title="Backup", body="**half** done", notify_type="failure"), target
+    discord = DiscordWebhook(feed, content="The tide", username="tide")
     discord.add_embed(DiscordEmbed(title="Flood", description="above the quay", color="d00000"))
     answer = discord.execute()
     assert answer.status_code == 200, answer.text
