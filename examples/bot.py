@@ -45,11 +45,13 @@ async def main() -> None:
     async def to_connect() -> str:
         return (await call("/token/connection?streams=own"))["token"]
 
+    # Before the SDK, which would try again and again with a wrong token.
+    name = (await call("/users/me"))["username"]
     # The SDK reconnects by itself, asks for a new token, and receives what it missed meanwhile.
     client = Client(f"ws{BASE.removeprefix('http')}/connection/websocket", events=Bot(), get_token=to_connect)
     await client.connect()
     await client.ready()
-    print("listening as", (await call("/users/me"))["username"], flush=True)
+    print("listening as", name, flush=True)
     await asyncio.Event().wait()
 
 

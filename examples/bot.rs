@@ -4,14 +4,12 @@
 //!
 //! See docs/bots.md for the token, which needs the scopes read and post.
 
-use std::error::Error;
-
 use centrifuge::{Client, TokenError};
 use reqwest::{RequestBuilder, header};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Sends a request, and returns the data of its answer. A refusal is an error with the server's own words.
 async fn answer(request: RequestBuilder) -> Result<Value> {
@@ -29,6 +27,8 @@ async fn main() -> Result<()> {
     let http =
         reqwest::Client::builder().default_headers([(header::AUTHORIZATION, bearer.parse()?)].into_iter().collect()).build()?;
 
+    // Before the SDK, which would try again and again with a wrong token.
+    let user = answer(http.get(format!("{api}/users/me"))).await?;
     // The SDK reconnects by itself, asks for a new token, and receives what it missed meanwhile.
     let (heard, mut events) = unbounded_channel();
     let to_connect = http.get(format!("{api}/token/connection?streams=own"));
@@ -41,7 +41,7 @@ async fn main() -> Result<()> {
         .build()?;
     push.connect()?;
     push.ready(None).await?;
-    println!("listening as {}", answer(http.get(format!("{api}/users/me"))).await?["username"].as_str().unwrap_or_default());
+    println!("listening as {}", user["username"].as_str().unwrap_or_default());
 
     while let Some(event) = events.recv().await {
         let event: Value = serde_json::from_slice(&event)?;

@@ -30,6 +30,9 @@ async function call<T>(path: string, body?: object): Promise<T> {
   return data
 }
 
+// Before the SDK, which would try again and again with a wrong token.
+const { username } = await call<{ username: string }>('/users/me')
+
 // The SDK reconnects by itself, asks for a new token, and receives what it missed meanwhile.
 const push = new Centrifuge(`${base.replace(/^http/, 'ws')}/connection/websocket`, {
   websocket: WebSocket, // node from version 22 on has its own
@@ -45,4 +48,4 @@ push.on('publication', ({ data: event }) => {
 })
 push.connect()
 await push.ready()
-console.log('listening as', (await call<{ username: string }>('/users/me')).username)
+console.log('listening as', username)

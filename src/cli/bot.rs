@@ -65,7 +65,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
                 };
                 bots::make(tx, caller, id, &new)
             })?;
-            output.done(&format!("made {}", made.username), &made)
+            output.done(&format!("{}  {}", made.id, made.username), &made)
         }
         Command::List(Organisation { organisation }) => {
             let list = |conn: &_| bots::all(conn, by_operator::find(conn, &organisation)?);
