@@ -7,7 +7,7 @@ use std::{
 
 use ipnet::IpNet;
 
-use super::own::is_own;
+use crate::net::own_addresses::is_own;
 
 /// Networks that are not on the public internet: those that IANA's registries of special-purpose addresses don't call
 /// globally reachable, those that are not unicast or not assigned, and a public address at which a cloud offers its own

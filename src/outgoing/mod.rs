@@ -3,7 +3,6 @@
 
 mod addresses;
 mod failure;
-mod own;
 mod resolver;
 
 use std::{

@@ -1,13 +1,18 @@
-//! The addresses of this machine. Requests to them from the machine itself bypass the firewall in front of it.
+//! The addresses of this machine.
 
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 
+/// Those that the network interfaces have now.
+pub fn all() -> nix::Result<impl Iterator<Item = IpAddr>> {
+    Ok(getifaddrs()?.filter_map(|interface| ip(&interface.address?)))
+}
+
 /// Whether a network interface has the address now. If the interfaces can't be read, every address counts as own.
 pub fn is_own(address: IpAddr) -> bool {
-    match getifaddrs() {
-        Ok(interfaces) => interfaces.filter_map(|interface| ip(&interface.address?)).any(|own| own == address),
+    match all() {
+        Ok(mut all) => all.any(|own| own == address),
         Err(err) => {
             tracing::warn!(%err, "the addresses of the network interfaces can't be read, so requests to the public internet are refused");
             true
