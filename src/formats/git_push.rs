@@ -18,7 +18,7 @@ pub struct Push<'a> {
     pub reference: String,
     /// The repository, as a link.
     pub repository: String,
-    /// The address that compares before and after.
+    /// The address that compares before and after; empty for none.
     pub compare: String,
     pub commits: &'a [Commit],
     /// The number of commits, of which a large push lists only some.
@@ -28,6 +28,11 @@ pub struct Push<'a> {
 
 object! {
     pub struct Commit { id: String, message: String, url: String }
+}
+
+/// Whether an identifier is all zeros, which stand for no commit: before a branch was made, or after it was deleted.
+pub fn is_no_commit(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte == b'0')
 }
 
 /// What a push does with its branch or tag.
@@ -46,9 +51,14 @@ impl Push<'_> {
             None => ("branch", self.reference.trim_start_matches("refs/heads/")),
         };
         let (who, name, total) = (first_line(&self.who), first_line(name), self.total.max(self.commits.len()));
-        let commits = link(&counted_noun(total, "commit", "commits"), &self.compare);
+        let address = match self.commits {
+            [only] if total == 1 && self.compare.is_empty() => &only.url,
+            _ => &self.compare,
+        };
+        let commits = link(&counted_noun(total, "commit", "commits"), address);
         let head = match self.change {
             Change::Deleted => format!("{who} deleted {kind} {name} of {}", self.repository),
+            Change::Made if total == 0 && kind == "branch" => format!("{who} pushed new branch {name} to {}", self.repository),
             _ if total == 0 || kind == "tag" => format!("{who} pushed {kind} {name} to {}", self.repository),
             Change::Made => format!("{who} pushed new branch {name} with {commits} to {}", self.repository),
             Change::Forced => format!("{who} force-pushed {commits} to {name} of {}", self.repository),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    git_push::{Change, Commit, Push},
+    git_push::{Change, Commit, Push, is_no_commit},
     honest_links::link,
     lenient_fields::{Field, object},
     markdown_pieces::{first_line, one_per_line, quote},
@@ -14,7 +14,7 @@ object! {
     struct Event {
         action: String, sender: Account, repository: Repository, number: u64,
         reference "ref": String, ref_type: String, compare: String, compare_url: String, commits: Vec<Commit>, total_commits: u64, pusher: Account,
-        created: bool, deleted: bool, forced: bool, after: String,
+        created: bool, deleted: bool, forced: bool, before: String, after: String,
         pull_request: Subject, issue: Subject, comment: Comment, review: Review, release: Release,
         workflow_run: Run, check_run: Run, workflow: Named, deployment: Deployment, deployment_status: State, zen: String,
     }
@@ -70,21 +70,30 @@ impl Event {
     }
 
     fn push(&self) -> Push<'_> {
-        let is_deleted = self.deleted || (!self.after.is_empty() && self.after.bytes().all(|byte| byte == b'0'));
+        let change = if self.deleted || is_no_commit(&self.after) {
+            Change::Deleted
+        } else if self.created || is_no_commit(&self.before) {
+            Change::Made
+        } else if self.forced {
+            Change::Forced
+        } else {
+            Change::Moved
+        };
         Push {
             who: self.who(),
             reference: self.reference.clone(),
             repository: self.repository(),
-            compare: if self.compare.is_empty() { self.compare_url.clone() } else { self.compare.clone() },
+            compare: self.compare(),
             commits: &self.commits,
             total: self.total_commits as usize,
-            change: match (is_deleted, self.created, self.forced) {
-                (true, ..) => Change::Deleted,
-                (_, true, _) => Change::Made,
-                (_, _, true) => Change::Forced,
-                _ => Change::Moved,
-            },
+            change,
         }
+    }
+
+    /// The address that compares before and after. If there is nothing to compare with, Gitea's is the server's front page.
+    fn compare(&self) -> String {
+        let is_gitea = self.compare.is_empty() && self.compare_url.contains("/compare/");
+        if is_gitea { self.compare_url.clone() } else { self.compare.clone() }
     }
 
     /// A pull request or an issue that began or ended, with its text if it is new.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Post, Status,
-    git_push::{Change, Commit, Push},
+    git_push::{Change, Commit, Push, is_no_commit},
     honest_links::link,
     lenient_fields::{Field, object},
     markdown_pieces::{first_line, one_per_line, quote},
@@ -62,16 +62,15 @@ impl Event {
     }
 
     fn push(&self) -> Push<'_> {
-        let is_none = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte == b'0');
         let compare = format!("{}/-/compare/{}...{}", self.project.web_url, self.before, self.after);
         Push {
             who: self.who(),
             reference: self.reference.clone(),
             repository: self.project(),
-            compare: if self.project.web_url.is_empty() || is_none(&self.before) { String::new() } else { compare },
+            compare: if self.project.web_url.is_empty() || is_no_commit(&self.before) { String::new() } else { compare },
             commits: &self.commits,
             total: self.total_commits_count as usize,
-            change: match (is_none(&self.after), is_none(&self.before)) {
+            change: match (is_no_commit(&self.after), is_no_commit(&self.before)) {
                 (true, _) => Change::Deleted,
                 (_, true) => Change::Made,
                 _ => Change::Moved,
