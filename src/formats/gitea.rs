@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{Post, github};
 
-/// The post of an event; `None` for one of no news.
-pub fn post(event: &str, body: &Value) -> Option<Post> {
+/// The post of an event of `program`, Gitea or Forgejo; `None` for one of no news.
+pub fn post(program: &str, event: &str, body: &Value) -> Option<Post> {
     let event = match event {
         "pull_request_approved" | "pull_request_rejected" | "pull_request_comment" if body["review"].is_object() => {
             "pull_request_review"
@@ -13,5 +13,5 @@ pub fn post(event: &str, body: &Value) -> Option<Post> {
         "pull_request_comment" => "issue_comment",
         other => other,
     };
-    github::post("Gitea", event, body)
+    github::post(program, event, body)
 }

@@ -16,6 +16,7 @@ pub enum Program {
     GitHub,
     GitLab,
     Gitea,
+    Forgejo,
     Grafana,
     Alertmanager,
     Sentry,
@@ -24,10 +25,10 @@ pub enum Program {
     Statuspage,
 }
 
-/// The headers that name a program's event. Gitea sends GitHub's header, too.
+/// The headers that name a program's event. Gitea sends GitHub's header, too, and Forgejo both of theirs.
 const EVENTS: [(&str, Program); 5] = [
+    ("x-forgejo-event", Program::Forgejo),
     ("x-gitea-event", Program::Gitea),
-    ("x-forgejo-event", Program::Gitea),
     ("x-gitlab-event", Program::GitLab),
     ("x-github-event", Program::GitHub),
     ("sentry-hook-resource", Program::Sentry),
@@ -70,7 +71,7 @@ impl SendingProgram {
 
     /// Whether the texts of its bodies may be by anybody who opens an issue or makes a program fail.
     pub fn quotes_strangers(&self) -> bool {
-        matches!(self.program, Program::GitHub | Program::GitLab | Program::Gitea | Program::Sentry)
+        matches!(self.program, Program::GitHub | Program::GitLab | Program::Gitea | Program::Forgejo | Program::Sentry)
     }
 
     /// The post of a body. `None` if there is nothing to tell.
@@ -81,7 +82,8 @@ impl SendingProgram {
             Program::Discord => discord::post(body),
             Program::GitHub => github::post("GitHub", &self.event, body)?,
             Program::GitLab => gitlab::post(&self.event, body)?,
-            Program::Gitea => gitea::post(&self.event, body)?,
+            Program::Gitea => gitea::post("Gitea", &self.event, body)?,
+            Program::Forgejo => gitea::post("Forgejo", &self.event, body)?,
             Program::Grafana => alerts::grafana(body),
             Program::Alertmanager => alerts::alertmanager(body),
             Program::Sentry => sentry::post(&self.event, body)?,
