@@ -11,6 +11,11 @@ pub fn post(program: &str, event: &str, body: &Value) -> Option<Post> {
             "pull_request_review"
         }
         "pull_request_comment" => "issue_comment",
+        // A push tells of each branch and tag that is made, and of each tag that is deleted.
+        "create" => return None,
+        "delete" if body["ref_type"] == "tag" => return None,
+        // A test, which the settings of a webhook send: a push that moves nothing.
+        "push" if body["before"].is_string() && body["before"] == body["after"] => "ping",
         other => other,
     };
     github::post(program, event, body)

@@ -159,9 +159,10 @@ impl Event {
         (self.action == "completed" && !conclusion.is_empty()).then(|| (text, Status::bad_if(!is_good)))
     }
 
-    /// A branch or a tag that was made or deleted.
+    /// A branch or a tag that was made or deleted. Forgejo has its full name, such as `refs/heads/main`.
     fn reference_changed(&self, done: &str) -> String {
-        let (kind, name) = (first_line(first(&self.ref_type, "reference")), first_line(&self.reference));
+        let name = ["refs/heads/", "refs/tags/"].iter().find_map(|folder| self.reference.strip_prefix(folder));
+        let (kind, name) = (first_line(first(&self.ref_type, "reference")), first_line(name.unwrap_or(&self.reference)));
         format!("{} {done} {kind} {name}{}", self.who(), self.of_repository())
     }
 
