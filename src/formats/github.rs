@@ -17,13 +17,14 @@ object! {
         created: bool, deleted: bool, forced: bool, before: String, after: String,
         pull_request: Subject, issue: Subject, comment: Comment, review: Review, release: Release,
         workflow_run: Run, check_run: Run, workflow: Named, deployment: Deployment, deployment_status: State, zen: String,
+        forkee: Repository, page: String, page_comment "comment": String,
     }
     struct Account { login: String, name: String }
     struct Repository { full_name: String, html_url: String }
     struct Subject { number: u64, title: String, body: String, html_url: String, merged: bool }
     struct Comment { body: String, html_url: String }
     struct Review { state: String, kind "type": String, body: String, content: String, html_url: String }
-    struct Release { name: String, tag_name: String, body: String, html_url: String }
+    struct Release { name: String, tag_name: String, body: String, html_url: String, prerelease: bool }
     struct Run { name: String, conclusion: String, html_url: String, head_branch: String, check_suite: Suite }
     struct Suite { head_branch: String }
     struct Named { name: String }
@@ -47,6 +48,10 @@ pub fn post(program: &str, event: &str, body: &Value) -> Option<Post> {
         "create" => (read.reference_changed("made"), Status::Success),
         "delete" => (read.reference_changed("deleted"), Status::Success),
         "deployment_status" => read.deployed()?,
+        "fork" if program == "GitHub" => (read.forked(&read.repository, &read.forkee), Status::Success),
+        "fork" => (read.forked(&read.forkee, &read.repository), Status::Success),
+        "repository" => (read.repository_changed(), Status::Success),
+        "wiki" => (read.wiki_changed(), Status::Success),
         "ping" => (one_per_line([format!("{program} is connected{}", read.of_repository()), quote(&read.zen)]), Status::Success),
         _ => (read.other(event), Status::Success),
     };
@@ -60,7 +65,7 @@ impl Event {
     }
 
     fn repository(&self) -> String {
-        link(&self.repository.full_name, &self.repository.html_url)
+        self.repository.named()
     }
 
     /// ` in` the repository, if there is one: events of an organisation have none.
@@ -130,8 +135,10 @@ impl Event {
         let done = match state {
             "approved" => "approved",
             "changes_requested" | "rejected" => "requested changes to",
-            _ if body.trim().is_empty() => return None,
-            _ => "reviewed",
+            _ if !body.trim().is_empty() => "reviewed",
+            // Gitea's type of a review that has only comments on lines. For each of these, GitHub has an event of its own.
+            "comment" => "commented on",
+            _ => return None,
         };
         let pull_request = link(
             &format!("#{} {}", self.pull_request.number, self.pull_request.title),
@@ -143,8 +150,9 @@ impl Event {
     }
 
     fn released(&self) -> Option<String> {
-        let Release { name, tag_name, body, html_url } = &self.release;
-        let head = format!("{} released {}{}", self.who(), link(first(name, tag_name), html_url), self.of_repository());
+        let Release { name, tag_name, body, html_url, prerelease } = &self.release;
+        let done = if *prerelease { "published pre-release" } else { "released" };
+        let head = format!("{} {done} {}{}", self.who(), link(first(name, tag_name), html_url), self.of_repository());
         (self.action == "published").then(|| one_per_line([head, quote(body)]))
     }
 
@@ -166,6 +174,28 @@ impl Event {
         format!("{} {done} {kind} {name}{}", self.who(), self.of_repository())
     }
 
+    /// A repository that was copied. GitHub calls the copy the forkee, and Gitea the original.
+    fn forked(&self, original: &Repository, copy: &Repository) -> String {
+        format!("{} forked {} to {}", self.who(), original.named(), copy.named())
+    }
+
+    /// A repository that was made or deleted, for example. The address of a deleted one leads nowhere.
+    fn repository_changed(&self) -> String {
+        let repository = match self.action.as_str() {
+            "created" | "archived" | "unarchived" | "renamed" | "transferred" => self.repository(),
+            "deleted" => first_line(&self.repository.full_name),
+            _ => return self.other("repository"),
+        };
+        format!("{} {} repository {repository}", self.who(), self.action)
+    }
+
+    /// A page of Gitea's wiki that was created, edited or deleted, with the comment on it.
+    fn wiki_changed(&self) -> String {
+        let (action, page) = (first_line(&self.action), first_line(&self.page));
+        let head = format!("{} {action} wiki page {page}{}", self.who(), self.of_repository());
+        one_per_line([head, quote(&self.page_comment)])
+    }
+
     /// A deployment that has succeeded or failed; one that is under way is no news.
     fn deployed(&self) -> Option<(String, Status)> {
         let State { state, target_url, log_url } = &self.deployment_status;
@@ -182,6 +212,12 @@ impl Event {
         let action = first_line(&self.action).replace('_', " ");
         let action = if action.is_empty() { action } else { format!(" ({action})") };
         format!("{}: {name}{action}{}", self.who(), self.of_repository())
+    }
+}
+
+impl Repository {
+    fn named(&self) -> String {
+        link(&self.full_name, &self.html_url)
     }
 }
 
