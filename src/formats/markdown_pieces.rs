@@ -36,15 +36,27 @@ pub fn bold(text: &str) -> String {
     if text.is_empty() { text } else { format!("**{text}**") }
 }
 
-/// A text as a quote, cut to some lines.
+/// A text as a quote, without comments and cut to some lines.
 pub fn quote(text: &str) -> String {
-    let text = text.trim().replace('\r', "");
+    let text = without_html_comments(text).replace('\r', "");
+    let text = text.trim();
     let mut lines: Vec<_> = text.lines().take(QUOTED_LINES).collect();
     if text.lines().nth(QUOTED_LINES).is_some() {
         lines.push("\u{2026}");
     }
     let text = cut(&lines.join("\n"), QUOTED);
     text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A text without HTML comments, such as the hints of a template for issues. One that doesn't end stays.
+fn without_html_comments(text: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some((before, comment)) = rest.split_once("<!--") {
+        let Some((_, after)) = comment.split_once("-->") else { break };
+        shown.push_str(before);
+        rest = after;
+    }
+    shown + rest
 }
 
 /// Parts that say something, a line for each.
@@ -81,6 +93,7 @@ mod tests {
     fn quotes_are_short() {
         assert_eq!(quote(" one\r\n\ntwo\n"), "> one\n> \n> two");
         assert_eq!(quote(""), "");
+        assert_eq!(quote("<!-- a\nhint -->\none <!--> -->two<!---->\n<!-- open"), "> one two\n> <!-- open");
         assert_eq!(quote(&"x\n".repeat(20)).lines().count(), QUOTED_LINES + 1);
         assert!(quote(&"word ".repeat(1000)).chars().count() <= QUOTED + 2);
     }
