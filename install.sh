@@ -260,7 +260,7 @@ fi
 staged_env=$destdir$env_file
 mkdir -p "$(dirname "$staged_env")" 2>/dev/null || fail "can't make the folder $(dirname "$staged_env")"
 if [ ! -e "$staged_env" ]; then
-    (umask 077 && printf '# Settings of tidings, one a line, such as\n# TIDINGS_BASE_URL=https://chat.example.org\n' >"$staged_env") 2>/dev/null ||
+    (umask 077 && printf '# Settings of tidings, one a line, such as\n# TIDINGS_DOMAIN=chat.example.org\n' >"$staged_env") 2>/dev/null ||
         fail "can't write $staged_env; run as a user who may, or name another file with --env-file"
 fi
 chmod 0600 "$staged_env" 2>/dev/null || fail "can't keep others from reading $staged_env"
@@ -285,7 +285,7 @@ ExecStartPre=$prefix/bin/tidings config check
 ExecStart=$prefix/bin/tidings serve
 ExecReload=$prefix/bin/tidings config check
 ExecReload=/bin/kill -HUP \$MAINPID
-# Settings, one a line, such as TIDINGS_LISTEN=127.0.0.1:8080
+# Settings, one a line, such as TIDINGS_DOMAIN=chat.example.org
 EnvironmentFile=-$env_file
 Environment=TIDINGS_DATA_DIR=$unit_data
 # Secret settings, a file for each, named like the setting, such as mail_url
@@ -311,16 +311,15 @@ StateDirectoryMode=0700
 RuntimeDirectory=tidings
 UMask=0077
 
-# The server needs its data folder and the network, nothing else.
+# The server needs its data folder, the network and its ports 80 and 443, nothing else. With PrivateUsers= it could not open these.
 NoNewPrivileges=yes
-CapabilityBoundingSet=
-AmbientCapabilities=
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+AmbientCapabilities=CAP_NET_BIND_SERVICE
 ProtectSystem=strict
 ProtectHome=yes
 PrivateTmp=yes
 PrivateDevices=yes
 PrivateMounts=yes
-PrivateUsers=yes
 ProtectClock=yes
 ProtectHostname=yes
 ProtectKernelLogs=yes

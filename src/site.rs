@@ -22,6 +22,8 @@ pub struct Site {
     push_key: Option<String>,
     /// The origin under which the server is reached, without a trailing slash.
     pub base_url: String,
+    /// Names that lead to the server besides.
+    names: Vec<String>,
     /// Where links in mails lead, without a trailing slash.
     pub web_url: String,
     /// Whether the server's own web client is served.
@@ -60,6 +62,7 @@ impl Site {
             keys: RwLock::new(in_force(keys, push_key.as_deref())),
             push_key,
             base_url,
+            names: settings.listen.domains.clone(),
             web_url,
             client: settings.client == Switch::On,
             registration: settings.registration,
@@ -104,7 +107,10 @@ impl Site {
             let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_owned();
             (host, url.port_or_known_default())
         };
-        Url::parse(&self.base_url).is_ok_and(|own| place(&own) == place(url))
+        Url::parse(&self.base_url).is_ok_and(|own| {
+            let ((own, own_port), (host, port)) = (place(&own), place(url));
+            port == own_port && (host == own || self.names.contains(&host))
+        })
     }
 
     /// Whether only this machine can follow the links that are mailed, and reach the server under its base URL.

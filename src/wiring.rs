@@ -13,7 +13,7 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     archive::backup,
     clock::Clock,
-    config::Settings,
+    config::{Settings, Tls},
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
     domain::accounts::{address_migration, by_operator, searchable_names},
@@ -72,7 +72,7 @@ impl Parts {
         let centrifugo = external.and_then(|external| external.map(|it| Centrifugo::new(&it, &authorities)).transpose());
         let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities);
         let (base, web) = links.as_ref().map_or((NOWHERE, NOWHERE), |(base, web)| (base, web));
-        let origins = Origins::new(&settings.allowed_origin, base, web, &settings.trusted_proxy);
+        let origins = Origins::new(&settings.allowed_origin, (base, &settings.listen.domains), web, &settings.trusted_proxy);
         let server_api = ServerApi::new(settings.push_api_key.as_deref());
         let metrics = Metrics::new(settings.metrics_token.as_deref());
         faults.note(&links);
@@ -99,8 +99,8 @@ impl Parts {
 
 /// Checks the settings, and changes nothing.
 pub fn check_settings(settings: &Settings, faults: &mut Faults) {
-    if let Some(Some(files)) = faults.ok_or_collect(settings.listen.tls()) {
-        faults.ok_or_collect(Files::new(files).check());
+    if let Some(Tls::Files(cert, key)) = faults.ok_or_collect(settings.listen.tls()) {
+        faults.ok_or_collect(Files::new(cert, key).check());
     }
     let backups = &settings.backups;
     if backups.every.is_some() || backups.migration.backup_dir.is_some() {

@@ -8,8 +8,11 @@ use serde::Serialize;
 
 use super::{folder, output::Output};
 use crate::{
-    config::{DAY, Settings, secrets_in},
-    connections::certificate::Files,
+    config::{DAY, Settings, Tls, secrets_in},
+    connections::{
+        acme::{Store, pointing_elsewhere},
+        certificate::Files,
+    },
     db,
     domain::{consistency, messages::indexing},
     error::{Error, Faults, Result, root_cause},
@@ -26,6 +29,7 @@ const WITHIN: Duration = Duration::from_secs(10);
 const FREE_MIN: u64 = 1 << 30;
 /// The check of the mail server.
 const MAIL: &str = "mail server";
+const CERTIFICATE: &str = "certificate";
 /// Each socket is an open file.
 const FILES_MIN: u64 = 8192;
 /// How long before its end a certificate should be a new one: programs that renew them do so weeks before.
@@ -98,6 +102,7 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
             Ok(finding) => findings.0.push(finding),
             Err(err) => findings.add(Outcome::Bad, MAIL, err.admin_detail()),
         }
+        findings.0.extend(domains(&settings).await);
         findings.0.push(base_url(&settings).await);
     });
     output.rows(&findings.0)?;
@@ -216,13 +221,46 @@ fn backups(settings: &Settings) -> Finding {
 
 /// The server's own certificate, if it has one, does not end soon. One that can't be read is bad with the settings.
 fn certificate(settings: &Settings) -> Option<Finding> {
-    let check = "certificate";
-    let end = Files::new(settings.listen.tls().ok()??).end().ok()??;
+    let (end, least) = match settings.listen.tls().ok()? {
+        Tls::Off => return None,
+        Tls::Files(cert, key) => (Files::new(cert, key).end().ok()??, CERTIFICATE_MIN),
+        Tls::Acme(names) => match acme_certificate(settings, names) {
+            Ok(end) => (end, Duration::ZERO),
+            Err(finding) => return Some(finding),
+        },
+    };
     Some(match end.since(Time::now()) {
-        Duration::ZERO => found(Outcome::Bad, check, format!("it has ended at {end}")),
-        left if left < CERTIFICATE_MIN => found(Outcome::Warning, check, format!("it ends at {end}")),
-        _ => found(Outcome::Good, check, format!("it ends at {end}")),
+        Duration::ZERO => found(Outcome::Bad, CERTIFICATE, format!("it has ended at {end}")),
+        left if left < least => found(Outcome::Warning, CERTIFICATE, format!("it ends at {end}")),
+        _ => found(Outcome::Good, CERTIFICATE, format!("it ends at {end}")),
     })
+}
+
+/// When the certificate ends that the server got by itself, or why there is no newer one.
+fn acme_certificate(settings: &Settings, names: &[String]) -> Result<Time, Finding> {
+    let store = Store::new(&settings.data_dir, &settings.acme.directory);
+    let end = match store.certificate() {
+        Ok(stored) => stored.filter(|stored| stored.is_for(names)).map(|stored| stored.end),
+        Err(err) => return Err(found(Outcome::Bad, CERTIFICATE, err.admin_detail())),
+    };
+    if let Some(refusal) = store.refusal().filter(|refusal| refusal.names == names) {
+        let is_served = end.is_some_and(|end| end > Time::now());
+        let outcome = if is_served { Outcome::Warning } else { Outcome::Bad };
+        return Err(found(outcome, CERTIFICATE, format!("{}; the next try is at {}", refusal.why, refusal.next_try())));
+    }
+    end.ok_or_else(|| found(Outcome::Warning, CERTIFICATE, "there is none yet: the server gets one when it starts".into()))
+}
+
+/// The server's names lead to this machine.
+async fn domains(settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in &settings.listen.domains {
+        findings.push(match pointing_elsewhere(name).await {
+            Some(elsewhere) => found(Outcome::Warning, "domain", elsewhere),
+            None => found(Outcome::Good, "domain", format!("{name} points to this machine")),
+        });
+    }
+    findings
 }
 
 fn open_files() -> Finding {

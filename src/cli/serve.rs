@@ -6,9 +6,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{config_command, log_setup::Log, systemd_notify};
 use crate::{
     clock::Clock,
-    config::{Address, Settings, unknown_variables},
-    connections::{certificate::Files, listening::Listeners},
+    config::{Address, Settings, Tls, unknown_variables},
+    connections::{acme::Acme, certificate::Files, listening::Listeners, redirect::Beside},
     error::{Error, Result},
+    net::trusted_authorities::Authorities,
     push::external::Centrifugo,
     site::{is_unspecified, reachable_address},
     state::{App, setup_link::LIFETIME},
@@ -63,11 +64,22 @@ impl Reload {
 
 async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     // Comes first, because a bad certificate or a taken port must leave nothing behind.
-    let tls = settings.listen.tls()?.map(|files| Files::new(files).follow()).transpose()?;
-    let listeners = Listeners::open(&settings.listen.addresses, tls)?;
+    let (tls, acme) = match settings.listen.tls()? {
+        Tls::Off => (None, None),
+        Tls::Files(cert, key) => (Some(Files::new(cert, key).follow()?), None),
+        Tls::Acme(names) => {
+            let acme = Acme::new(&settings, names, &Authorities::read(settings.mail.ca_file.as_deref())?)?;
+            (Some(acme.certificate()?), Some(acme))
+        }
+    };
+    let beside = acme.as_ref().map_or_else(Beside::default, |acme| acme.beside(&settings));
+    let listeners = Listeners::open(&settings.listen.addresses(), tls, beside)?;
     let addresses = listeners.addresses();
     tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
     let app = wiring::open(&settings, addresses.iter().find_map(Address::as_tcp), Clock::default())?;
+    if let Some(acme) = acme {
+        tokio::spawn(acme.run(app.stopping(), signal(SignalKind::hangup()).map_err(Error::internal)?));
+    }
     // Until here SIGTERM and SIGINT end the process at once: a migration and its backup may take long, and are all or nothing.
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;

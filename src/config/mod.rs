@@ -1,6 +1,7 @@
 //! Every setting once: a flag, the environment variable `TIDINGS_…`, for secrets a file that `TIDINGS_…_FILE` names, and a line
 //! of the settings file, in that order of precedence. Nothing else reads the environment.
 
+mod domains;
 mod federated;
 mod file;
 mod listen;
@@ -20,9 +21,10 @@ use ipnet::IpNet;
 
 use self::values::{network, operator_address, origin, span};
 pub use self::{
+    domains::Acme,
     federated::Federated,
     file::secrets_in,
-    listen::{Address, Listen},
+    listen::{Address, Listen, Tls},
     push::{External, Push, PushServer},
     sources::{error_in_one_line, unknown_variables, with_file_defaults},
 };
@@ -181,6 +183,9 @@ pub struct Settings {
 
     #[command(flatten)]
     pub listen: Listen,
+
+    #[command(flatten)]
+    pub acme: Acme,
 
     #[command(flatten)]
     pub links: Links,

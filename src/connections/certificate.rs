@@ -1,4 +1,4 @@
-//! The server's certificate: read from PEM files, and again when they change.
+//! The server's certificate: read from PEM files, and again when they change; or got by [`super::acme`].
 
 use std::{
     fmt::Display,
@@ -9,8 +9,10 @@ use std::{
 
 use prometheus_client::metrics::gauge::Gauge;
 use rustls::{
-    ServerConfig,
+    ConfigBuilder, ServerConfig,
+    crypto::ring::Ticketer,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::WantsServerCert,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -18,7 +20,7 @@ use tokio::{
     time::interval,
 };
 
-use super::certificate_end_date;
+use super::certificate_validity;
 use crate::{
     error::{Error, Result},
     time::Time,
@@ -51,13 +53,25 @@ impl Pair {
     fn end(&self) -> Option<Time> {
         CertificateDer::pem_slice_iter(&self.cert)
             .flatten()
-            .filter_map(|certificate| certificate_end_date::end(&certificate))
+            .filter_map(|certificate| Some(certificate_validity::of(&certificate)?.end))
             .min()
     }
 }
 
+/// TLS 1.2 and 1.3 with a certificate. A client that comes back resumes its session by a ticket: nothing is kept of it here.
+pub(super) fn server_config(
+    certified: impl FnOnce(ConfigBuilder<ServerConfig, WantsServerCert>) -> Result<ServerConfig>,
+) -> Result<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let mut config = certified(config.map_err(Error::internal)?.with_no_client_auth())?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.ticketer = Ticketer::new().map_err(Error::internal)?;
+    Ok(config)
+}
+
 impl Files {
-    pub fn new((cert, key): (&Path, &Path)) -> Files {
+    pub fn new(cert: &Path, key: &Path) -> Files {
         Files { cert: cert.to_owned(), key: key.to_owned() }
     }
 
@@ -126,15 +140,13 @@ impl Files {
             return Err(self.bad_cert(&"there is no certificate in it"));
         }
         let key = PrivateKeyDer::from_pem_slice(&pair.key).map_err(|err| self.bad_key(&err))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.map_err(Error::internal)?.with_no_client_auth().with_single_cert(certs, key);
-        let mut config = config.map_err(|err| match err {
-            rustls::Error::InconsistentKeys(_) => self.bad_key(&format!("it is not the key of {}", self.cert.display())),
-            err => self.bad_cert(&err),
-        })?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config))
+        server_config(|config| {
+            config.with_single_cert(certs, key).map_err(|err| match err {
+                rustls::Error::InconsistentKeys(_) => self.bad_key(&format!("it is not the key of {}", self.cert.display())),
+                err => self.bad_cert(&err),
+            })
+        })
+        .map(Arc::new)
     }
 
     fn bad_cert(&self, err: &dyn Display) -> Error {

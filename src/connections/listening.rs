@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::Arc,
@@ -15,7 +15,7 @@ use rustix::{fs::Mode, process::umask};
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
-use super::certificate::Certificate;
+use super::{certificate::Certificate, redirect::Beside};
 use crate::{
     config::Address,
     error::{Error, Result},
@@ -34,10 +34,13 @@ pub struct Listeners {
     first: usize,
     /// The certificate of TCP connections, which are not encrypted without one.
     tls: Option<Certificate>,
+    pub beside: Beside,
 }
 
 enum Listener {
     Tcp(TcpListener),
+    /// For plain HTTP beside HTTPS.
+    Http(TcpListener),
     Unix {
         #[expect(dead_code, reason = "removes the file, before the listener is closed: nobody takes the socket for a stale one")]
         file: Option<SocketFile>,
@@ -50,30 +53,38 @@ pub struct Accepted {
     pub plain: Plain,
     pub peer: SocketAddr,
     pub tls: Option<Arc<ServerConfig>>,
+    /// Whether it is told to come over HTTPS.
+    pub is_redirected: bool,
 }
 
 impl From<TcpListener> for Listeners {
     fn from(listener: TcpListener) -> Listeners {
-        Listeners { all: vec![Listener::Tcp(listener)], first: 0, tls: None }
+        Listeners { all: vec![Listener::Tcp(listener)], first: 0, tls: None, beside: Beside::default() }
     }
 }
 
 impl Listeners {
-    /// Listens on the sockets that systemd has opened for this process, or else on these addresses.
-    pub fn open(addresses: &[Address], tls: Option<Certificate>) -> Result<Listeners> {
-        let opened = inherited(ListenFd::from_env());
+    /// Listens on the sockets that systemd has opened for this process, or else on these addresses and those `beside` them. A socket
+    /// of systemd is for plain HTTP if it has the port of one of the latter.
+    pub fn open(addresses: &[Address], tls: Option<Certificate>, beside: Beside) -> Result<Listeners> {
+        let opened = inherited(ListenFd::from_env(), &beside.addresses);
         let mut all = opened.map_err(|err| Error::failed(format!("can't listen on a socket of systemd: {err}")))?;
         if all.is_empty() {
-            let listen = |address| listen(address).map_err(|err| Error::failed(format!("can't listen on {address}: {err}")));
-            all = addresses.iter().map(listen).collect::<Result<_>>()?;
+            let failed = |address: &dyn std::fmt::Display, err| Error::failed(format!("can't listen on {address}: {err}"));
+            for address in addresses {
+                all.push(listen(address).map_err(|err| failed(address, err))?);
+            }
+            for address in &beside.addresses {
+                all.push(Listener::Http(listen_tcp(*address).map_err(|err| failed(address, err))?));
+            }
         }
-        Ok(Listeners { all, first: 0, tls })
+        Ok(Listeners { all, first: 0, tls, beside })
     }
 
-    /// The addresses, with the ports that were found for port 0.
+    /// The addresses, with the ports that were found for port 0. Those for plain HTTP beside HTTPS come last.
     pub fn addresses(&self) -> Vec<Address> {
         let address = |listener: &Listener| match listener {
-            Listener::Tcp(listener) => listener.local_addr().ok().map(Address::Tcp),
+            Listener::Tcp(listener) | Listener::Http(listener) => listener.local_addr().ok().map(Address::Tcp),
             Listener::Unix { listener, .. } => {
                 let address = listener.local_addr().ok()?;
                 Some(Address::Unix(address.as_pathname().map_or_else(PathBuf::new, Path::to_owned)))
@@ -91,14 +102,19 @@ impl Listeners {
     pub fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         let count = self.all.len();
         for n in (self.first..count).chain(0..self.first) {
-            let accepted = match &self.all[n] {
-                Listener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+            let tcp = |listener: &TcpListener, cx: &mut Context<'_>| {
+                listener.poll_accept(cx).map_ok(|(stream, peer)| {
                     _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
-                    Accepted { plain: Plain::Tcp(stream), peer, tls: self.tls.as_ref().map(|tls| tls.config.borrow().clone()) }
-                }),
+                    Accepted { plain: Plain::Tcp(stream), peer, tls: None, is_redirected: false }
+                })
+            };
+            let accepted = match &self.all[n] {
+                Listener::Tcp(listener) => tcp(listener, cx)
+                    .map_ok(|accepted| Accepted { tls: self.tls.as_ref().map(|tls| tls.config.borrow().clone()), ..accepted }),
+                Listener::Http(listener) => tcp(listener, cx).map_ok(|accepted| Accepted { is_redirected: true, ..accepted }),
                 Listener::Unix { listener, .. } => listener.poll_accept(cx).map_ok(|(stream, _)| {
                     let peer = SocketAddr::new(IpAddr::V4(client_address::UNIX_PEER), 0);
-                    Accepted { plain: Plain::Unix(stream), peer, tls: None }
+                    Accepted { plain: Plain::Unix(stream), peer, tls: None, is_redirected: false }
                 }),
             };
             if accepted.is_ready() {
@@ -110,12 +126,15 @@ impl Listeners {
     }
 }
 
-fn inherited(mut from: ListenFd) -> io::Result<Vec<Listener>> {
+fn inherited(mut from: ListenFd, http: &[SocketAddr]) -> io::Result<Vec<Listener>> {
     let mut all = Vec::new();
     for n in 0..from.len() {
         if let Ok(Some(listener)) = from.take_tcp_listener(n) {
             listener.set_nonblocking(true)?;
-            all.push(Listener::Tcp(TcpListener::from_std(listener)?));
+            let listener = TcpListener::from_std(listener)?;
+            let port = listener.local_addr()?.port();
+            let is_http = http.iter().any(|http| http.port() == port);
+            all.push(if is_http { Listener::Http(listener) } else { Listener::Tcp(listener) });
         } else if let Some(listener) = from.take_unix_listener(n)? {
             listener.set_nonblocking(true)?;
             all.push(Listener::Unix { file: None, listener: UnixListener::from_std(listener)? });
@@ -126,12 +145,7 @@ fn inherited(mut from: ListenFd) -> io::Result<Vec<Listener>> {
 
 fn listen(address: &Address) -> io::Result<Listener> {
     match address {
-        Address::Tcp(address) => {
-            let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-            socket.set_reuseaddr(true)?; // the port may be in the state TIME_WAIT, as after a restart
-            socket.bind(*address)?;
-            Ok(Listener::Tcp(socket.listen(BACKLOG)?))
-        }
+        Address::Tcp(address) => listen_tcp(*address).map(Listener::Tcp),
         Address::Unix(path) => {
             remove_stale(path)?;
             let before = umask(MASK); // the server makes no other files while it opens its sockets
@@ -141,6 +155,18 @@ fn listen(address: &Address) -> io::Result<Listener> {
             Ok(Listener::Unix { file: Some(SocketFile(path.clone())), listener })
         }
     }
+}
+
+fn listen_tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    let socket = match socket {
+        // All addresses of a machine without IPv6 are those of IPv4.
+        Err(_) if address.ip() == Ipv6Addr::UNSPECIFIED => return listen_tcp((Ipv4Addr::UNSPECIFIED, address.port()).into()),
+        socket => socket?,
+    };
+    socket.set_reuseaddr(true)?; // the port may be in the state TIME_WAIT, as after a restart
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Removes a socket that no process listens on any more, as after a crash.

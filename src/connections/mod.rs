@@ -1,15 +1,18 @@
-//! HTTP/1.1 connections: accepts them within bounds, serves them with deadlines, and closes them when the server stops.
+//! HTTP/1.1 connections, in TLS or without, with a certificate from files or from an authority ([`acme`]): accepts them within
+//! bounds, serves them with deadlines, and closes them when the server stops.
 //!
 //! HTTP/2 is not supported: its streams would multiply what one connection may hold, and a reverse proxy that speaks HTTP/2
 //! to browsers speaks HTTP/1.1 to this server. An upgraded WebSocket keeps its connection's slot until it is closed.
 
+pub mod acme;
 mod answer;
 pub mod certificate;
-mod certificate_end_date;
+mod certificate_validity;
 mod connection;
 mod exchange_stream;
 mod host;
 pub mod listening;
+pub mod redirect;
 mod request_log;
 mod wait_state;
 
@@ -41,10 +44,30 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a connection for which there is no slot.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
+/// What answers the requests of a connection.
+struct Handlers {
+    /// The whole API and the pages.
+    whole: Handler,
+    /// What a connection of the reserve may ask for.
+    reserve: Handler,
+    /// For plain HTTP beside HTTPS.
+    redirect: Handler,
+}
+
+impl Handlers {
+    fn of(&self, is_redirected: bool, is_reserve: bool) -> Handler {
+        let handler = if is_reserve { &self.reserve } else { &self.whole };
+        if is_redirected { self.redirect.clone() } else { handler.clone() }
+    }
+}
+
 /// Accepts and serves connections until the server stops. Then requests in flight have five seconds to finish.
 pub async fn serve(app: &App, mut listeners: Listeners) {
-    let handler: Handler = Arc::new(api::routes(app.clone()).map_to_response().boxed());
-    let reserve: Handler = Arc::new(api::overload_routes(app.clone()).map_to_response().boxed());
+    let handlers = Handlers {
+        whole: Arc::new(api::routes(app.clone()).map_to_response().boxed()),
+        reserve: Arc::new(api::overload_routes(app.clone()).map_to_response().boxed()),
+        redirect: Arc::new(redirect::to_https(&app.site.base_url, std::mem::take(&mut listeners.beside)).boxed()),
+    };
     if let Some(end) = listeners.certificate_end() {
         app.metrics.certificate(end);
     }
@@ -56,7 +79,7 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
             Some(_) = connections.join_next() => continue,
             accepted = poll_fn(|cx| listeners.poll_accept(cx)) => accepted,
         };
-        let Accepted { plain, peer, tls } = match accepted {
+        let Accepted { plain, peer, tls, is_redirected } = match accepted {
             Ok(accepted) => accepted,
             Err(err) => {
                 app.connection_slots.log_accept_failure(&err);
@@ -76,7 +99,7 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         };
         let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
-        let handler = if is_reserve { reserve.clone() } else { handler.clone() };
+        let handler = handlers.of(is_redirected, is_reserve);
         let is_crowded = slot.is_crowding_stranger();
         let service = Service { peer, handler, log: log.clone(), is_secure };
         let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping() };

@@ -34,14 +34,22 @@ pub struct Origins {
     own: Vec<String>,
     /// The others that may call: those of the web client, and those that `--allowed-origin` names.
     others: Vec<String>,
+    /// The names besides that of the base URL that lead to the server.
+    names: Vec<String>,
     /// Whether the base URL is https.
     is_https: bool,
     trusted_proxies: Vec<IpNet>,
 }
 
 impl Origins {
-    /// The origins of a server with these addresses. `trusted_proxies` may tell under which scheme a client reached the server.
-    pub fn new(allowed: &[String], base_url: &str, web_url: &str, trusted_proxies: &[IpNet]) -> Result<Origins> {
+    /// The origins of a server with these addresses, and further `names` that lead to it. `trusted_proxies` may tell under which
+    /// scheme a client reached the server.
+    pub fn new(
+        allowed: &[String],
+        (base_url, names): (&str, &[String]),
+        web_url: &str,
+        trusted_proxies: &[IpNet],
+    ) -> Result<Origins> {
         let one = |text: &String| match text.as_str() {
             "*" => Ok(text.clone()),
             _ => origin(text).ok_or_else(|| {
@@ -51,7 +59,7 @@ impl Origins {
         let mut others = allowed.iter().map(one).collect::<Result<Vec<_>>>()?;
         others.extend(own(web_url));
         let is_https = base_url.starts_with("https:");
-        Ok(Origins { own: own(base_url), others, is_https, trusted_proxies: trusted_proxies.to_owned() })
+        Ok(Origins { own: own(base_url), others, names: names.to_owned(), is_https, trusted_proxies: trusted_proxies.to_owned() })
     }
 
     /// Whether the request comes from a page that may open sockets. Programs send no origin, and may.
@@ -76,14 +84,21 @@ impl Origins {
         is_proved && all(req, header::ORIGIN.as_str(), |origin| self.is_own(req, origin))
     }
 
-    /// Whether this is an origin of the server itself: that of the base URL, or of the address in the `Host` header. A name in
-    /// that header proves nothing: a page whose name was made to lead here (DNS rebinding) sends the name as its origin and as
-    /// the host.
+    /// Whether this is an origin of the server itself: that of the base URL, or of the address or the server's name in the `Host`
+    /// header. Another name in that header proves nothing: a page whose name was made to lead here (DNS rebinding) sends the name as
+    /// its origin and as the host.
     fn is_own(&self, req: &Request, origin: &str) -> bool {
-        let host = req.header(header::HOST).filter(|host| is_address(host));
+        let host = req.header(header::HOST).filter(|host| self.is_address_or_name(host));
         let scheme = if self.came_over_https(req) { "https" } else { "http" };
         let by_address = host.is_some_and(|host| origin.eq_ignore_ascii_case(&format!("{scheme}://{host}")));
         by_address || self.own.iter().any(|own| own.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether a host is an IP address or a name of the server, with a port or without.
+    fn is_address_or_name(&self, host: &str) -> bool {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let is_address = authority.host().trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_address || self.names.iter().any(|name| name.eq_ignore_ascii_case(authority.host()))
     }
 
     /// Whether the client reached the server over https: through its own TLS, or that of a proxy. Trusted proxies say so in
@@ -104,12 +119,6 @@ pub fn is_from_elsewhere(req: &Request) -> bool {
 /// Whether all headers of a name have a value that fits; a request without one has.
 fn all(req: &Request, name: &str, fits: impl Fn(&str) -> bool) -> bool {
     req.headers().get_all(name).iter().all(|value| value.to_str().is_ok_and(&fits))
-}
-
-/// Whether a host is an IP address, with a port or without.
-fn is_address(host: &str) -> bool {
-    let authority: Option<Authority> = host.parse().ok();
-    authority.is_some_and(|authority| authority.host().trim_matches(['[', ']']).parse::<IpAddr>().is_ok())
 }
 
 /// The origin of one of the server's own addresses. One that only this machine can reach has all of its names: people type
@@ -145,7 +154,7 @@ mod tests {
     use super::*;
 
     fn origins(allowed: &[&str], base: &str, web: &str) -> Origins {
-        Origins::new(&allowed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), base, web, &[]).unwrap()
+        Origins::new(&allowed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), (base, &[]), web, &[]).unwrap()
     }
 
     #[test]
@@ -159,6 +168,20 @@ mod tests {
         assert!(!named("https://chat.example.org", "http://chat.example.org"));
         assert!(!named("https://chat.example.org", "https://chat.example.org.evil.example"));
         assert!(!named("https://chat.example.org", "https://chat.example.org:8443"));
+    }
+
+    #[test]
+    fn pages_of_each_name_of_the_server_are_its_own() {
+        let names = ["chat.example.org", "talk.example.org"].map(str::to_owned);
+        let origins = Origins::new(&[], ("https://chat.example.org", &names), "https://chat.example.org", &[]).unwrap();
+        let is_own = |host: &str, origin: &str| {
+            let req = Request::builder().header(header::HOST, host).header(header::ORIGIN, origin).finish();
+            origins.may_open_socket(&req)
+        };
+        assert!(is_own("talk.example.org", "https://talk.example.org"));
+        assert!(is_own("Talk.example.org:8443", "https://talk.example.org:8443"));
+        assert!(!is_own("talk.example.org", "https://evil.example"));
+        assert!(!is_own("evil.example", "https://evil.example"), "a name that was made to lead here");
     }
 
     #[test]

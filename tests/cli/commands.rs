@@ -233,15 +233,15 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
         .filter(|line| line.contains(" = "))
         .collect::<Vec<_>>()
         .join("\n");
-    assert!(lines.contains("listen = \"127.0.0.1:8080\"") && lines.contains("session_days = 30"), "{default}");
+    assert!(lines.contains("feed_auth = \"slug\"") && lines.contains("session_days = 30"), "{default}");
     fs::write(&file, &default).unwrap();
     printed(&run(&["config", "check", "--config", file.to_str().unwrap()]));
     let env = printed(&run(&["config", "env"]));
     let [default_json, env_json] = ["default", "env"].map(|what| printed(&run(&["config", what, "--json"])));
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    assert_eq!([&json(&default_json)["listen"], &json(&env_json)["TIDINGS_LISTEN"]], ["127.0.0.1:8080", "127.0.0.1:8080"]);
+    assert_eq!([&json(&default_json)["feed_auth"], &json(&env_json)["TIDINGS_FEED_AUTH"]], ["slug", "slug"]);
     assert_eq!([&json(&default_json)["config"], &json(&env_json)["TIDINGS_CONFIG"]], [&Value::Null, &json!("")]);
-    assert!(env.contains("# TIDINGS_LISTEN=127.0.0.1:8080\n") && env.contains("# TIDINGS_DATA_DIR="), "{env}");
+    assert!(env.contains("# TIDINGS_FEED_AUTH=slug\n") && env.contains("# TIDINGS_DATA_DIR="), "{env}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** `ca`: the authority's file, for `--ca-file`; `key`, `cert`: the server's, as node takes them. */
+/** `ca`: the authority's file, for `--ca-file`; `key`, `cert`: the server's, as node takes them; `files`: where these are. */
 export function certificates(t) {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-ca-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -21,5 +21,6 @@ export function certificates(t) {
   writeFileSync(file('server.ext'), 'basicConstraints=CA:FALSE\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n')
   openssl('x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2',
     '-extfile', 'server.ext', '-out', 'server.pem')
-  return { ca: file('ca.pem'), key: readFileSync(file('server.key')), cert: readFileSync(file('server.pem')) }
+  const files = { key: file('server.key'), cert: file('server.pem') }
+  return { ca: file('ca.pem'), key: readFileSync(files.key), cert: readFileSync(files.cert), files }
 }

@@ -21,7 +21,6 @@ case "$*" in
     daemon-reload) [ -f "$unit" ] ;;
     'enable tidings') grep -q '^WantedBy=multi-user.target$' "$unit" ;;
     'enable --now tidings-copy.timer') [ -f /etc/systemd/system/tidings-copy.timer ] && [ -f /etc/systemd/system/tidings-copy.service ] ;;
-    'reload caddy') [ -f /etc/caddy/Caddyfile ] ;;
     'restart tidings')
         if [ -f /run/tidings.pid ]; then
             kill "$(cat /run/tidings.pid)"
@@ -80,7 +79,7 @@ export function machine(t) {
       cpSync(library, path(library), { dereference: true })
     }
   }
-  for (const folder of ['bin', 'dev', 'etc/caddy', 'etc/systemd/system', 'root', 'run', 'tmp', 'var/lib', 'var/log']) {
+  for (const folder of ['bin', 'dev', 'etc/systemd/system', 'root', 'run', 'tmp', 'var/lib', 'var/log']) {
     mkdirSync(path(folder), { recursive: true })
   }
   chmodSync(path('tmp'), 0o1777)

@@ -53,6 +53,13 @@ export async function until(what, probe, limit = 10_000) {
   }
 }
 
+/** What a program prints, which must succeed. */
+export function run(program, args) {
+  const done = spawnSync(program, args, { encoding: 'utf8', timeout: 20_000 })
+  assert.equal(done.status, 0, `${program} ${args.join(' ')}: ${done.error ?? done.stdout + done.stderr}`)
+  return done.stdout
+}
+
 /** A folder that is gone after the test. */
 export function scratch(t) {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-sdk-'))

@@ -1,4 +1,4 @@
-//! When a certificate ends (RFC 5280, 4.1.2.5).
+//! From when to when a certificate is valid (RFC 5280, 4.1.2.5).
 
 use crate::time::Time;
 
@@ -7,8 +7,13 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// The `notAfter` of a certificate in DER; `None` if it is none.
-pub(super) fn end(certificate: &[u8]) -> Option<Time> {
+pub(super) struct Validity {
+    pub begin: Time,
+    pub end: Time,
+}
+
+/// The `notBefore` and `notAfter` of a certificate in DER; `None` if it is none.
+pub(super) fn of(certificate: &[u8]) -> Option<Validity> {
     let (_, certificate, _) = element(certificate)?;
     let (_, signed, _) = element(certificate)?;
     let (tag, _, behind) = element(signed)?;
@@ -16,9 +21,15 @@ pub(super) fn end(certificate: &[u8]) -> Option<Time> {
     let (_, _, signature) = element(numbered)?;
     let (_, _, issuer) = element(signature)?;
     let (_, _, validity) = element(issuer)?;
-    let (_, times, _) = element(validity)?;
-    let (_, _, end) = element(times)?;
-    let (tag, text, _) = element(end)?;
+    let (_, validity, _) = element(validity)?;
+    let (begin, rest) = time(validity)?;
+    let (end, _) = time(rest)?;
+    Some(Validity { begin, end })
+}
+
+/// The first element, a time, and what is behind it.
+fn time(der: &[u8]) -> Option<(Time, &[u8])> {
+    let (tag, text, behind) = element(der)?;
     let text = str::from_utf8(text).ok()?;
     let text = match tag {
         // Two digits of the year: those from 50 on are of the last century.
@@ -26,7 +37,7 @@ pub(super) fn end(certificate: &[u8]) -> Option<Time> {
         GENERALIZED_TIME => text.to_owned(),
         _ => return None,
     };
-    Time::strptime("%Y%m%d%H%M%SZ", &text)
+    Some((Time::strptime("%Y%m%d%H%M%SZ", &text)?, behind))
 }
 
 /// The first element of DER: its tag and content, and what is behind it.
@@ -63,7 +74,8 @@ mod tests {
 
     #[test]
     fn a_certificate_ends_in_either_form_of_a_time_and_with_or_without_a_version() {
-        let shown = |version: &[u8], tag, text: &[u8]| end(&certificate(version, &der(tag, text))).map(|time| time.to_string());
+        let end = |certificate: &[u8]| of(certificate).map(|validity| validity.end.to_string());
+        let shown = |version: &[u8], tag, text: &[u8]| end(&certificate(version, &der(tag, text)));
         let version = der(VERSION, b"\x02\x01\x02");
         for version in [&version[..], &[]] {
             assert_eq!(shown(version, UTC_TIME, b"491231235959Z").unwrap(), "2049-12-31T23:59:59.000000Z");
@@ -77,8 +89,8 @@ mod tests {
     #[test]
     fn what_is_cut_off_has_no_end() {
         let whole = certificate(&[], &der(UTC_TIME, b"491231235959Z"));
-        assert!(end(&whole).is_some());
-        assert!((0..whole.len()).all(|length| end(&whole[..length]).is_none()));
-        assert!(end(&[0x30, 0x84, 0xff, 0xff, 0xff, 0xff]).is_none() && end(&[0x30, 0x80]).is_none());
+        assert_eq!(of(&whole).unwrap().begin.to_string(), "2020-01-01T00:00:00.000000Z");
+        assert!((0..whole.len()).all(|length| of(&whole[..length]).is_none()));
+        assert!(of(&[0x30, 0x84, 0xff, 0xff, 0xff, 0xff]).is_none() && of(&[0x30, 0x80]).is_none());
     }
 }

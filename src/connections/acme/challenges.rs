@@ -1,0 +1,81 @@
+//! The certificate that is served, and the proofs that the authority looks for.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use rcgen::{CertificateParams, CustomExtension, KeyPair};
+use rustls::{
+    crypto::ring::sign::any_ecdsa_type,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
+};
+
+use crate::error::{Error, Result};
+
+/// The protocol of a connection with which an authority validates a name (RFC 8737).
+pub(super) const TLS_ALPN: &[u8] = b"acme-tls/1";
+
+/// Shared by the task that gets certificates, the TLS sessions and the listeners for plain HTTP.
+#[derive(Debug, Default)]
+pub struct Challenges(RwLock<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    served: Option<Arc<CertifiedKey>>,
+    /// Certificates that prove a name (RFC 8737).
+    by_name: HashMap<String, Arc<CertifiedKey>>,
+    /// Texts that prove a name, by their token (RFC 8555, section 8.3).
+    by_token: HashMap<String, String>,
+}
+
+impl Challenges {
+    pub(super) fn serve(&self, key: CertifiedKey) {
+        self.write().served = Some(Arc::new(key));
+    }
+
+    /// Has a connection that asks for the proof of the name find it. `digest` is the SHA-256 of the key authorization.
+    pub(super) fn prove_by_certificate(&self, name: &str, digest: &[u8]) -> Result<()> {
+        let mut params = CertificateParams::new([name.to_owned()]).map_err(Error::internal)?;
+        params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
+        let key = KeyPair::generate().map_err(Error::internal)?;
+        let certificate = params.self_signed(&key).map_err(Error::internal)?;
+        let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let key = CertifiedKey::new(vec![certificate.der().clone()], any_ecdsa_type(&der).map_err(Error::internal)?);
+        self.write().by_name.insert(name.to_owned(), Arc::new(key));
+        Ok(())
+    }
+
+    /// Has a request for the token find the text.
+    pub(super) fn prove_by_text(&self, token: &str, text: &str) {
+        self.write().by_token.insert(token.to_owned(), text.to_owned());
+    }
+
+    /// Forgets the proofs.
+    pub(super) fn forget(&self) {
+        let mut inner = self.write();
+        inner.by_name.clear();
+        inner.by_token.clear();
+    }
+
+    pub fn text(&self, token: &str) -> Option<String> {
+        self.read().by_token.get(token).cloned()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        self.0.read().expect("nothing panics while it holds this")
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.0.write().expect("nothing panics while it holds this")
+    }
+}
+
+impl ResolvesServerCert for Challenges {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let is_look = hello.alpn().is_some_and(|mut protocols| protocols.any(|protocol| protocol == TLS_ALPN));
+        if is_look { self.read().by_name.get(hello.server_name()?).cloned() } else { self.read().served.clone() }
+    }
+}
