@@ -46,7 +46,7 @@
 //! limits: clock, error, id, net, secret
 //! net: error, site
 //! site: config, id, secret
-//! web: secret
+//! web: net, secret
 //! config: error, secret
 //! secret: error, id
 //! event: id
