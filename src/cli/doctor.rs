@@ -10,7 +10,7 @@ use super::{folder, output::Output};
 use crate::{
     config::{DAY, Settings, Tls, secrets_in},
     connections::{
-        acme::{Store, pointing_elsewhere},
+        acme::{self, Store, pointing_elsewhere},
         certificate::Files,
     },
     db,
@@ -239,21 +239,20 @@ fn certificate(settings: &Settings) -> Option<Finding> {
 /// When the certificate ends that the server got by itself, or why there is no newer one.
 fn acme_certificate(settings: &Settings, names: &[String]) -> Result<Time, Finding> {
     let store = Store::new(&settings.data_dir, &settings.acme.directory);
-    let end = match store.certificate() {
-        Ok(stored) => stored.filter(|stored| stored.is_for(names)).map(|stored| stored.end),
-        Err(err) => return Err(found(Outcome::Bad, CERTIFICATE, err.admin_detail())),
-    };
-    if let Some(refusal) = store.refusal().filter(|refusal| refusal.names == names) {
-        let is_served = end.is_some_and(|end| end > Time::now());
-        let outcome = if is_served { Outcome::Warning } else { Outcome::Bad };
-        return Err(found(outcome, CERTIFICATE, format!("{}; the next try is at {}", refusal.why, refusal.next_try())));
+    let end = store.certificate().filter(|stored| stored.is_for(names)).map(|stored| stored.end);
+    if let Some(last) = store.last_try().filter(|last| last.names == acme::sorted(names)) {
+        let outcome = if end.is_some_and(|end| end > Time::now()) { Outcome::Warning } else { Outcome::Bad };
+        return Err(found(outcome, CERTIFICATE, format!("{}; the next try is at {}", last.why, last.next())));
     }
     end.ok_or_else(|| found(Outcome::Warning, CERTIFICATE, "there is none yet: the server gets one when it starts".into()))
 }
 
-/// The server's names lead to this machine.
+/// The server's names lead to this machine. Nobody needs to know more once there is a certificate: a router may stand between.
 async fn domains(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
+    if certificate(settings).is_some_and(|finding| finding.outcome == Outcome::Good) {
+        return findings;
+    }
     for name in &settings.listen.domains {
         findings.push(match pointing_elsewhere(name).await {
             Some(elsewhere) => found(Outcome::Warning, "domain", elsewhere),

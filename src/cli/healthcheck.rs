@@ -11,6 +11,7 @@ use super::output::Output;
 use crate::{
     config::{Address, Listen},
     error::{Error, Result},
+    net::own_addresses,
 };
 
 /// How long the server may take to answer.
@@ -20,7 +21,10 @@ pub fn run(output: Output, listen: Listen) -> Result<()> {
     let addresses = listen.addresses();
     let first = addresses.first().ok_or_else(|| Error::failed("--listen names no address"))?;
     let url = match first {
-        Address::Tcp(address) => format!("{}/health", listen.origin(reachable(*address))),
+        Address::Tcp(address) => match listen.domains.first() {
+            Some(name) => format!("https://{name}:{}/health", address.port()),
+            None => format!("{}/health", listen.origin(reachable(*address))),
+        },
         Address::Unix(_) => "http://localhost/health".to_owned(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
@@ -30,7 +34,10 @@ pub fn run(output: Output, listen: Listen) -> Result<()> {
         let client = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).no_proxy().timeout(WITHIN);
         let client = match first {
             // Its own name leads here, whatever the DNS says.
-            Address::Tcp(address) => listen.domains.iter().fold(client, |client, name| client.resolve(name, reachable(*address))),
+            Address::Tcp(address) => match listen.domains.first() {
+                Some(name) => client.resolve(name, reachable(*address)),
+                None => client,
+            },
             Address::Unix(path) => client.unix_socket(path.as_path()),
         };
         let client = client.build().map_err(Error::internal)?;
@@ -47,7 +54,9 @@ pub fn run(output: Output, listen: Listen) -> Result<()> {
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        // A machine without IPv6 has no `::1`.
+        IpAddr::V6(ip) if ip.is_unspecified() && own_addresses::is_own(Ipv6Addr::LOCALHOST.into()) => Ipv6Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         ip => ip,
     };
     SocketAddr::new(ip, listen.port())

@@ -29,6 +29,9 @@ pub struct Output {
     json: bool,
 }
 
+/// A column is padded to at most so many characters; more than this can't be written, and no terminal shows it.
+const WIDEST: usize = 1000;
+
 /// The fields of a row in their order.
 type Fields = IndexMap<String, Value>;
 
@@ -43,8 +46,9 @@ impl Output {
         let head: Vec<String> = first.keys().map(|name| name.replace('_', " ")).collect();
         let lines: Vec<Vec<String>> =
             std::iter::once(head).chain(rows.iter().map(|row| row.values().map(cell).collect())).collect();
-        let widths: Vec<usize> =
-            (0..lines[0].len()).map(|n| lines.iter().map(|line| line[n].chars().count()).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..lines[0].len())
+            .map(|n| lines.iter().map(|line| line[n].chars().count()).max().unwrap_or(0).min(WIDEST))
+            .collect();
         lines.iter().try_for_each(|line| {
             let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
             print(cells.join(GAP).trim_end())

@@ -7,7 +7,7 @@ use super::{config_command, log_setup::Log, systemd_notify};
 use crate::{
     clock::Clock,
     config::{Address, Settings, Tls, unknown_variables},
-    connections::{acme::Acme, certificate::Files, listening::Listeners, redirect::Beside},
+    connections::{acme::Acme, certificate::Files, listening::Listeners, redirect::PlainHttp},
     error::{Error, Result},
     net::trusted_authorities::Authorities,
     push::external::Centrifugo,
@@ -67,13 +67,13 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     let (tls, acme) = match settings.listen.tls()? {
         Tls::Off => (None, None),
         Tls::Files(cert, key) => (Some(Files::new(cert, key).follow()?), None),
-        Tls::Acme(names) => {
-            let acme = Acme::new(&settings, names, &Authorities::read(settings.mail.ca_file.as_deref())?)?;
+        Tls::Acme(_) => {
+            let acme = Acme::new(&settings, &Authorities::read(settings.mail.ca_file.as_deref())?)?;
             (Some(acme.certificate()?), Some(acme))
         }
     };
-    let beside = acme.as_ref().map_or_else(Beside::default, |acme| acme.beside(&settings));
-    let listeners = Listeners::open(&settings.listen.addresses(), tls, beside)?;
+    let plain_http = acme.as_ref().map_or_else(PlainHttp::default, |acme| acme.plain_http(&settings));
+    let listeners = Listeners::open(&settings.listen.addresses(), tls, plain_http)?;
     let addresses = listeners.addresses();
     tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
     let app = wiring::open(&settings, addresses.iter().find_map(Address::as_tcp), Clock::default())?;
@@ -87,6 +87,13 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(
             "MAILS GO TO THE LOG, LINKS INCLUDED: anybody who reads it can log in as other users. Name a mail server with --mail-url"
+        );
+    }
+    if !settings.listen.domains.is_empty()
+        && addresses.iter().filter_map(Address::as_tcp).all(|address| address.ip().is_loopback())
+    {
+        tracing::warn!(
+            "only this machine reaches the addresses of --listen, and no authority does: leave --listen out beside --domain"
         );
     }
     if is_unspecified(&app.site.base_url) {

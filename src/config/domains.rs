@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::Args;
+use rustls::pki_types::DnsName;
 use url::{Host, Url};
 
 use super::values::operator_address;
@@ -19,11 +20,11 @@ pub struct Acme {
     http_listen: Vec<SocketAddr>,
 
     /// The authority that gives certificates for --domain: production or staging, both of Let's Encrypt, or the address of another one's ACME directory
-    #[arg(long = "acme-directory", env = "TIDINGS_ACME_DIRECTORY", default_value = "production", value_name = "URL", value_parser = directory)]
+    #[arg(id = "acme_directory", long = "acme-directory", env = "TIDINGS_ACME_DIRECTORY", default_value = "production", value_name = "URL", value_parser = directory)]
     pub directory: Url,
 
     /// Address that the authority may write to, for example when it takes a certificate back
-    #[arg(long = "acme-email", env = "TIDINGS_ACME_EMAIL", value_name = "ADDRESS", value_parser = operator_address)]
+    #[arg(id = "acme_email", long = "acme-email", env = "TIDINGS_ACME_EMAIL", value_name = "ADDRESS", value_parser = operator_address)]
     pub email: Option<String>,
 }
 
@@ -34,12 +35,13 @@ impl Acme {
     }
 }
 
-/// A name for which an authority gives certificates without a look into the DNS: no IP address, no wildcard.
+/// A name for which an authority gives certificates without a look into the DNS: no IP address, no wildcard, no name of this machine
+/// alone.
 pub(super) fn domain(text: &str) -> Result<String, String> {
-    let expected = || format!("{text}: expected a name such as chat.example.org, without a scheme, a port or a path");
+    let is_good = |name: &String| name.contains('.') && !name.ends_with('.') && DnsName::try_from(name.as_str()).is_ok();
     match Host::parse(text) {
-        Ok(Host::Domain(name)) if !name.ends_with('.') && !name.contains(['*', '_']) => Ok(name),
-        _ => Err(expected()),
+        Ok(Host::Domain(name)) if is_good(&name) && !name.contains(['*', '_']) => Ok(name),
+        _ => Err(format!("{text}: expected a name such as chat.example.org, without a scheme, a port or a path")),
     }
 }
 
@@ -61,9 +63,18 @@ mod tests {
     fn a_domain_is_a_plain_name() {
         assert_eq!(domain("Chat.Example.org").unwrap(), "chat.example.org");
         assert_eq!(domain("b\u{fc}ro.example").unwrap(), "xn--bro-hoa.example");
-        for no_name in
-            ["", "*.example.org", "198.51.100.7", "[::1]", "chat.example.org.", "https://chat.example.org", "a:443", "a/b"]
-        {
+        for no_name in [
+            "",
+            "*.example.org",
+            "198.51.100.7",
+            "[::1]",
+            "chat.example.org.",
+            "localhost",
+            "chat..org",
+            "https://chat.example.org",
+            "a:443",
+            "a/b",
+        ] {
             assert!(domain(no_name).is_err(), "{no_name}");
         }
     }

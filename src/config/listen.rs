@@ -77,11 +77,11 @@ impl Listen {
         self.addresses().iter().find_map(Address::as_tcp)
     }
 
-    /// The origin of a server that listens on this TCP address: that of its first name, if it has one.
+    /// The origin of a server that listens on this TCP address: that of its first name, if it has one. Whatever port it listens on,
+    /// people reach it on that of https.
     pub fn origin(&self, address: SocketAddr) -> String {
         match self.domains.first() {
-            Some(name) if address.port() == 443 => format!("https://{name}"),
-            Some(name) => format!("https://{name}:{}", address.port()),
+            Some(name) => format!("https://{name}"),
             None if self.tls_cert.is_some() => format!("https://{address}"),
             None => format!("http://{address}"),
         }

@@ -334,6 +334,9 @@ impl Settings {
         let own = listening.or_else(|| self.listen.first_tcp_address()).map(|address| self.listen.origin(address));
         let base = base?.or(own);
         let base = base.ok_or_else(|| Error::failed("a server without a TCP address to listen on needs --base-url"))?;
+        if !self.listen.domains.is_empty() && base.starts_with("http:") {
+            return Err(Error::failed(format!("--base-url {base}: with --domain the server speaks https")));
+        }
         Ok((base.clone(), web?.unwrap_or(base)))
     }
 

@@ -38,7 +38,7 @@ pub struct Files {
 /// The certificate that is served.
 pub struct Certificate {
     pub config: watch::Receiver<Arc<ServerConfig>>,
-    /// When it ends, in Unix seconds, or one of those between it and its authority does before.
+    /// When it ends, in Unix seconds; if it is from files, or when one of those between it and its authority does before.
     pub end: Gauge,
 }
 

@@ -11,11 +11,11 @@ use std::{
 
 use listenfd::ListenFd;
 use prometheus_client::metrics::gauge::Gauge;
-use rustix::{fs::Mode, process::umask};
+use rustix::{fs::Mode, net::sockopt::set_ipv6_v6only, process::umask};
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
-use super::{certificate::Certificate, redirect::Beside};
+use super::{certificate::Certificate, redirect::PlainHttp};
 use crate::{
     config::Address,
     error::{Error, Result},
@@ -34,7 +34,7 @@ pub struct Listeners {
     first: usize,
     /// The certificate of TCP connections, which are not encrypted without one.
     tls: Option<Certificate>,
-    pub beside: Beside,
+    pub plain_http: PlainHttp,
 }
 
 enum Listener {
@@ -59,26 +59,26 @@ pub struct Accepted {
 
 impl From<TcpListener> for Listeners {
     fn from(listener: TcpListener) -> Listeners {
-        Listeners { all: vec![Listener::Tcp(listener)], first: 0, tls: None, beside: Beside::default() }
+        Listeners { all: vec![Listener::Tcp(listener)], first: 0, tls: None, plain_http: PlainHttp::default() }
     }
 }
 
 impl Listeners {
-    /// Listens on the sockets that systemd has opened for this process, or else on these addresses and those `beside` them. A socket
+    /// Listens on the sockets that systemd has opened for this process, or else on these addresses and those for plain HTTP. A socket
     /// of systemd is for plain HTTP if it has the port of one of the latter.
-    pub fn open(addresses: &[Address], tls: Option<Certificate>, beside: Beside) -> Result<Listeners> {
-        let opened = inherited(ListenFd::from_env(), &beside.addresses);
+    pub fn open(addresses: &[Address], tls: Option<Certificate>, plain_http: PlainHttp) -> Result<Listeners> {
+        let opened = inherited(ListenFd::from_env(), &plain_http.addresses);
         let mut all = opened.map_err(|err| Error::failed(format!("can't listen on a socket of systemd: {err}")))?;
         if all.is_empty() {
             let failed = |address: &dyn std::fmt::Display, err| Error::failed(format!("can't listen on {address}: {err}"));
             for address in addresses {
                 all.push(listen(address).map_err(|err| failed(address, err))?);
             }
-            for address in &beside.addresses {
-                all.push(Listener::Http(listen_tcp(*address).map_err(|err| failed(address, err))?));
+            for address in &plain_http.addresses {
+                all.push(Listener::Http(listen_tcp(*address).map_err(|err| failed(&format!("{address} (--http-listen)"), err))?));
             }
         }
-        Ok(Listeners { all, first: 0, tls, beside })
+        Ok(Listeners { all, first: 0, tls, plain_http })
     }
 
     /// The addresses, with the ports that were found for port 0. Those for plain HTTP beside HTTPS come last.
@@ -164,6 +164,9 @@ fn listen_tcp(address: SocketAddr) -> io::Result<TcpListener> {
         Err(_) if address.ip() == Ipv6Addr::UNSPECIFIED => return listen_tcp((Ipv4Addr::UNSPECIFIED, address.port()).into()),
         socket => socket?,
     };
+    if address.ip() == Ipv6Addr::UNSPECIFIED {
+        set_ipv6_v6only(&socket, false)?; // all addresses, whatever the system's default is
+    }
     socket.set_reuseaddr(true)?; // the port may be in the state TIME_WAIT, as after a restart
     socket.bind(address)?;
     socket.listen(BACKLOG)

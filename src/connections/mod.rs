@@ -66,7 +66,7 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
     let handlers = Handlers {
         whole: Arc::new(api::routes(app.clone()).map_to_response().boxed()),
         reserve: Arc::new(api::overload_routes(app.clone()).map_to_response().boxed()),
-        redirect: Arc::new(redirect::to_https(&app.site.base_url, std::mem::take(&mut listeners.beside)).boxed()),
+        redirect: Arc::new(redirect::to_https(&app.site.base_url, std::mem::take(&mut listeners.plain_http)).boxed()),
     };
     if let Some(end) = listeners.certificate_end() {
         app.metrics.certificate(end);

@@ -10,38 +10,38 @@ use poem::{
 };
 use url::Url;
 
-use super::acme::challenges::Challenges;
+use super::acme::identity::Identity;
 
 /// The folder of the texts that prove a name.
 const PROOFS: &str = "/.well-known/acme-challenge/";
 
 /// Plain HTTP beside HTTPS, if the server gets its certificate by itself.
 #[derive(Default)]
-pub struct Beside {
+pub struct PlainHttp {
     pub addresses: Vec<SocketAddr>,
     /// The server's names, which stay what they are in HTTPS.
     pub names: Vec<String>,
-    pub challenges: Arc<Challenges>,
+    pub identity: Arc<Identity>,
 }
 
 /// Answers on behalf of the server, whose own address is `base`.
-pub fn to_https(base: &str, Beside { names, challenges, .. }: Beside) -> impl Endpoint<Output = Response> + 'static {
+pub fn to_https(base: &str, PlainHttp { names, identity, .. }: PlainHttp) -> impl Endpoint<Output = Response> + 'static {
     let base = Url::parse(base).ok();
     let answer = move |req: Request| {
         if let Some(token) = req.uri().path().strip_prefix(PROOFS) {
-            return challenges
+            return identity
                 .text(token)
                 .map_or_else(|| StatusCode::NOT_FOUND.into(), |text| Response::builder().content_type("text/plain").body(text));
         }
-        let there = base.as_ref().and_then(|base| there(base, &names, req.header(header::HOST), req.uri()));
-        let Some(there) = there else { return StatusCode::NOT_FOUND.into() };
-        Response::builder().status(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, there).finish()
+        let address = base.as_ref().and_then(|base| in_https(base, &names, req.header(header::HOST), req.uri()));
+        let Some(address) = address else { return StatusCode::NOT_FOUND.into() };
+        Response::builder().status(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, address).finish()
     };
     make_sync(answer).map_to_response()
 }
 
 /// The address in HTTPS: under the name that was asked for, if it is one of this server's.
-fn there(base: &Url, names: &[String], host: Option<&str>, asked: &Uri) -> Option<HeaderValue> {
+fn in_https(base: &Url, names: &[String], host: Option<&str>, asked: &Uri) -> Option<HeaderValue> {
     let mut there = base.clone();
     let host = host.and_then(|host| host.parse::<Authority>().ok());
     if let Some(name) = names.iter().find(|name| host.as_ref().is_some_and(|host| host.host().eq_ignore_ascii_case(name))) {
@@ -60,7 +60,7 @@ mod tests {
     fn an_address_stays_the_same_but_for_its_scheme_and_a_foreign_name() {
         let names = ["chat.example.org", "talk.example.org"].map(str::to_owned);
         let at = |base: &str, host: Option<&str>, uri: &'static str| {
-            there(&Url::parse(base).unwrap(), &names, host, &Uri::from_static(uri)).unwrap().to_str().unwrap().to_owned()
+            in_https(&Url::parse(base).unwrap(), &names, host, &Uri::from_static(uri)).unwrap().to_str().unwrap().to_owned()
         };
         let base = "https://chat.example.org";
         assert_eq!(at(base, Some("chat.example.org"), "/o/x?y=1&z"), "https://chat.example.org/o/x?y=1&z");

@@ -245,6 +245,20 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
 }
 
 #[test]
+fn the_names_of_a_server_are_checked_with_what_belongs_to_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tidings.toml");
+    let domain = ["config", "check", "--domain", "chat.example.org"];
+    printed(&run(&domain));
+    refused(&run(&[&domain[..], &["--base-url", "http://chat.example.org"]].concat()), "the server speaks https");
+    refused(&run(&[&domain[..], &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]].concat()), "leave out --tls-cert");
+    refused(&run(&["config", "check", "--domain", "localhost"]), "expected a name such as");
+    fs::write(&file, "domain = [\"chat.example.org\"]\nacme_directory = \"staging\"\nacme_email = \"ops@example.org\"\n")
+        .unwrap();
+    printed(&run(&["config", "check", "--config", file.to_str().unwrap()]));
+}
+
+#[test]
 fn the_command_line_describes_itself() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(printed(&run(&["completions", shell])).contains("healthcheck"));

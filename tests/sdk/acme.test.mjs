@@ -14,14 +14,14 @@ import { binary, freePort, run, scratch, until } from './lib/server.mjs'
 
 const CHAT = 'chat.tidings.test'
 const TALK = 'talk.tidings.test'
+const NEW = 'new.tidings.test'
 const skip = missing
 
-/** A server for these names, which runs until the test's end. */
-async function serving(t, { authority, names = [CHAT], ports }) {
-  const data = join(scratch(t), 'data')
+/** A server for these names, which runs until the test's end; on a folder of its own, or that of another. */
+async function serving(t, { authority, names = [CHAT], ports, data = join(scratch(t), 'data') }) {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDINGS_')))
   const settings = ['--data-dir', data, '--domain', names.join(), '--listen', `127.0.0.1:${ports.own ?? ports.tls}`, '--http-listen', `127.0.0.1:${ports.http}`,
-    '--acme-directory', authority.directory, '--acme-email', 'ops@tidings.test', '--ca-file', authority.ca]
+    '--base-url', `https://${names[0]}:${ports.own ?? ports.tls}`, '--acme-directory', authority.directory, '--acme-email', 'ops@tidings.test', '--ca-file', authority.ca]
   let child
   let output = ''
   const server = {
@@ -38,6 +38,11 @@ async function serving(t, { authority, names = [CHAT], ports }) {
       const gone = new Promise(resolve => child.once('exit', resolve))
       child.kill('SIGTERM')
       assert.equal(await gone, 0, output)
+    },
+    async kill() {
+      const gone = new Promise(resolve => child.once('exit', resolve))
+      child.kill('SIGKILL')
+      await gone
     },
     hangUp: () => child.kill('SIGHUP'),
     doctor: () => spawnSync(binary(), ['doctor', ...settings], { env, encoding: 'utf8', timeout: 60_000 }).stdout,
@@ -154,13 +159,42 @@ test('the first certificate, for two names', { skip, timeout: 120_000 }, async t
     await server.launch()
     assert.equal((await served(ports.tls, CHAT, ca)).certificate.serialNumber, before.serialNumber)
   })
-  await t.test('another name needs another certificate, and an authority that knows the account no more gives it', async () => {
-    await given.launch()
+  await t.test('another name needs another certificate, and the former one is served until an authority gives it', async () => {
     await server.stop()
     const account = readFileSync(join(server.folder(), 'account.json'), 'utf8')
-    const further = await serving(t, { authority: given, names: [CHAT, 'new.tidings.test'], ports })
-    await served(ports.tls, 'new.tidings.test', await given.root())
-    assert.notEqual(readFileSync(join(further.folder(), 'account.json'), 'utf8'), account)
+    const further = await serving(t, { authority: given, names: [CHAT, NEW], ports, data: server.data })
+    await until('it is refused', () => further.output().includes("localhost: it can't be reached"))
+    await visit(ports.tls, CHAT, { ca })
+    await assert.rejects(visit(ports.tls, NEW, { ca }), /altnames/)
+    await given.launch()
+    further.hangUp()
+    await served(ports.tls, NEW, await given.root())
+    assert.notEqual(readFileSync(join(further.folder(), 'account.json'), 'utf8'), account, 'the authority knows the former account no more')
+    await further.stop()
+  })
+})
+
+test('no try follows another without a pause', { skip, timeout: 120_000 }, async t => {
+  const ports = await twoPorts()
+  const given = await authority(t, { ports, seconds: 1 })
+  await t.test('if the certificate ends too soon', async () => {
+    const server = await serving(t, { authority: given, ports })
+    await until('it is refused', () => server.output().includes('and this machine\'s clock says'), 30_000)
+    await sleep(2_000)
+    assert.equal(given.orders(), 1)
+    await server.stop()
+  })
+  await t.test('if the server is killed meanwhile', async () => {
+    await given.stop()
+    await given.launch()
+    const before = given.orders()
+    const server = await serving(t, { authority: given, names: [TALK, CHAT], ports })
+    for (let n = 0; n < 3; n += 1) {
+      await server.kill()
+      await server.launch()
+    }
+    await sleep(2_000)
+    assert.ok(given.orders() - before <= 1, `${given.orders() - before} orders`)
   })
 })
 
@@ -190,23 +224,22 @@ test('a refusal is told in a sentence, and not asked for again and again', { ski
   await given.lead(CHAT, '127.0.0.9')
   const server = await serving(t, { authority: given, ports })
   await until('it is refused', () => server.output().includes('no certificate from localhost'), 30_000)
-  assert.match(server.output(), new RegExp(`no certificate from localhost: ${CHAT}: .*; ${CHAT} has no address in the DNS`))
-  const orders = () => given.said().split('Added order').length - 1
-  assert.equal(orders(), 1)
+  assert.match(server.output(), new RegExp(`no certificate from localhost: ${CHAT}: .*; ${CHAT} has no address that this machine can find`))
+  assert.equal(given.orders(), 1)
   await assert.rejects(visit(ports.tls, CHAT, { rejectUnauthorized: false }), 'there is none to serve')
 
   await t.test('over a restart', async () => {
     await server.stop()
     await server.launch()
     await sleep(3_000)
-    assert.equal(orders(), 1)
+    assert.equal(given.orders(), 1)
     assert.match(server.doctor(), new RegExp(`bad +certificate +no certificate from localhost: ${CHAT}: .*; the next try is at `, 'i'))
   })
   await t.test('until the operator says that it is mended', async () => {
     await given.lead(CHAT, '127.0.0.1')
     server.hangUp()
     await served(ports.tls, CHAT, await given.root())
-    assert.ok(!existsSync(join(server.folder(), 'refusal.json')))
+    assert.ok(!existsSync(join(server.folder(), 'last-try.json')))
   })
 })
 

@@ -3,7 +3,7 @@
 use std::{fmt, pin::Pin, time::Duration};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use instant_acme::{Account, BodyWrapper, BytesResponse, ChallengeStatus, ChallengeType, HttpClient, NewAccount, Order, Problem};
 use poem::http;
 use reqwest::redirect;
@@ -22,6 +22,12 @@ const REQUEST_WITHIN: Duration = Duration::from_secs(30);
 const ANSWER: usize = 1 << 20;
 /// The authority has forgotten the account, or never knew it (RFC 8555, section 6.7).
 const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
+/// It was asked too often.
+const RATE: &str = "urn:ietf:params:acme:error:rateLimited";
+/// Most characters of what it says of one name.
+const WORDS: usize = 300;
+/// The longest time in seconds after which it may ask to be asked again.
+const RETRY_AFTER: u64 = 24 * 3600;
 
 pub struct Authority {
     directory: Url,
@@ -29,35 +35,44 @@ pub struct Authority {
     http: reqwest::Client,
 }
 
-/// Why there is no certificate, in words for the operator.
-pub struct Failure(String);
+/// Why there is no certificate.
+pub struct Failure {
+    /// In words for the operator.
+    why: String,
+    /// Whether the authority was asked too often.
+    pub is_rate: bool,
+}
 
-impl From<String> for Failure {
-    fn from(why: String) -> Failure {
-        Failure(why)
+impl Failure {
+    pub fn new(why: impl Into<String>) -> Failure {
+        Failure { why: why.into(), is_rate: false }
     }
 }
 
 impl From<Error> for Failure {
     fn from(err: Error) -> Failure {
-        Failure(err.admin_detail())
+        Failure::new(err.admin_detail())
     }
 }
 
 impl From<instant_acme::Error> for Failure {
     fn from(err: instant_acme::Error) -> Failure {
-        Failure(match &err {
-            instant_acme::Error::Api(problem) => words(problem),
-            instant_acme::Error::Timeout(_) => "it took too long to look".to_owned(),
-            instant_acme::Error::Other(cause) => format!("it can't be reached: {}", root_cause(cause.as_ref())),
-            err => root_cause(err),
-        })
+        match &err {
+            instant_acme::Error::Api(problem) => {
+                Failure { why: words(problem), is_rate: problem.r#type.as_deref() == Some(RATE) }
+            }
+            instant_acme::Error::Json(_) => Failure::new("its answer is none of an authority: is --acme-directory right?"),
+            instant_acme::Error::Timeout(_) => Failure::new("it took too long"),
+            instant_acme::Error::Other(cause) if cause.is::<LengthLimitError>() => Failure::new("its answer is too long"),
+            instant_acme::Error::Other(cause) => Failure::new(format!("it can't be reached: {}", root_cause(cause.as_ref()))),
+            err => Failure::new(root_cause(err)),
+        }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.why.fmt(f)
     }
 }
 
@@ -79,16 +94,16 @@ impl Authority {
 
     /// The account of this server, made at the first use.
     pub async fn account(&self, store: &Store) -> Result<Account, Failure> {
-        if let Some(credentials) = store.account()? {
+        let contacts = self.contacts();
+        let contact: Vec<_> = contacts.iter().map(String::as_str).collect();
+        if let Some(credentials) = store.account() {
             let account = self.builder().from_credentials(credentials).await?;
-            // Asks for the account under its key, which tells whether it is still known.
-            match account.update_contacts(&self.contacts().iter().map(String::as_str).collect::<Vec<_>>()).await {
+            // Tells whether the account is still known.
+            match account.update_contacts(&contact).await {
                 Err(instant_acme::Error::Api(problem)) if problem.r#type.as_deref() == Some(NO_ACCOUNT) => {}
                 known => return Ok(known.map(|()| account)?),
             }
         }
-        let contacts = self.contacts();
-        let contact: Vec<_> = contacts.iter().map(String::as_str).collect();
         let new = NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
         let (account, credentials) = self.builder().create(&new, self.directory.to_string(), None).await?;
         store.write_account(&credentials)?;
@@ -119,7 +134,7 @@ pub async fn why_invalid(order: &mut Order) -> Failure {
         let failed = state.challenges.iter().filter(|challenge| challenge.status == ChallengeStatus::Invalid);
         why.extend(failed.filter_map(|challenge| challenge.error.as_ref()).map(|problem| format!("{name}: {}", words(problem))));
     }
-    Failure(if why.is_empty() { "it could not validate the names".to_owned() } else { why.join("; ") })
+    Failure::new(if why.is_empty() { "it could not validate the names".to_owned() } else { why.join("; ") })
 }
 
 /// What the authority says, in one line.
@@ -127,7 +142,7 @@ fn words(problem: &Problem) -> String {
     let all = [problem.detail.as_deref()].into_iter().chain(problem.subproblems.iter().map(|sub| sub.detail.as_deref()));
     let all: Vec<_> = all.flatten().collect();
     let all = if all.is_empty() { problem.r#type.clone().unwrap_or_default() } else { all.join(": ") };
-    all.split_whitespace().collect::<Vec<_>>().join(" ")
+    all.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WORDS).collect()
 }
 
 struct Http(reqwest::Client);
@@ -143,7 +158,12 @@ impl HttpClient for Http {
             let (parts, body) = request.into_parts();
             let Ok(body) = body.collect().await;
             let request = reqwest::Request::try_from(http::Request::from_parts(parts, body.to_bytes())).map_err(other)?;
-            let answer: http::Response<reqwest::Body> = client.execute(request).await.map_err(other)?.into();
+            let mut answer: http::Response<reqwest::Body> = client.execute(request).await.map_err(other)?.into();
+            let seconds =
+                answer.headers().get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+            if seconds.is_some_and(|seconds| seconds > RETRY_AFTER) {
+                answer.headers_mut().remove(http::header::RETRY_AFTER); // added to a time, it would overflow
+            }
             Ok(answer.map(|body| Limited::new(body, ANSWER)).into())
         })
     }

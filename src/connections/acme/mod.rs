@@ -2,71 +2,87 @@
 //! its time, and served at once. After a failure the former certificate stays, and the next try waits, over restarts too.
 
 mod authority;
-pub(super) mod challenges;
+pub(super) mod identity;
 mod pointing;
 mod store;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
 
 use instant_acme::{AuthorizationStatus, ChallengeType, Identifier, NewOrder, Order, OrderStatus, RetryPolicy};
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::{signal::unix::Signal, sync::watch, time::sleep};
+use rcgen::{CertificateParams, DistinguishedName, KeyPair};
+use tokio::{
+    signal::unix::Signal,
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 use self::{
     authority::{Authority, Failure},
-    challenges::{Challenges, TLS_ALPN},
+    identity::{Identity, TLS_ALPN},
     store::Stored,
 };
 pub use self::{
     pointing::pointing_elsewhere,
-    store::{Refusal, Store},
+    store::{Store, Try},
 };
 use super::{
     certificate::{self, Certificate},
-    redirect::Beside,
+    redirect::PlainHttp,
 };
 use crate::{
     config::{HOUR, MINUTE, Settings},
-    error::Result,
+    error::{Error, Result},
     net::trusted_authorities::Authorities,
     time::Time,
 };
 
 /// Waits after failures. Let's Encrypt refuses a name for an hour after five failed validations within one.
-const BACKOFF: [Duration; 4] = [MINUTE, MINUTE.saturating_mul(4), MINUTE.saturating_mul(16), HOUR];
+const BACKOFF: [Duration; 5] = [MINUTE, MINUTE.saturating_mul(4), MINUTE.saturating_mul(16), HOUR, HOUR.saturating_mul(4)];
 /// How long the authority may take to validate the names, and to sign.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+/// How long a whole try may take.
+const TRY_WITHIN: Duration = MINUTE.saturating_mul(5);
 /// The longest sleep: a clock that was set, or a machine that was suspended, is noticed after it.
 const LOOK_EVERY: Duration = HOUR;
 
 /// Gets and renews the certificate of some names.
 pub struct Acme {
+    /// In the order of the alphabet: another order of the settings asks for the same certificate.
     names: Vec<String>,
     authority: Authority,
     store: Store,
-    challenges: Arc<Challenges>,
+    identity: Arc<Identity>,
     end: Gauge,
+    /// When the certificate for all names is to be renewed; none if there is none.
+    renew_at: Mutex<Option<Time>>,
 }
 
 impl Acme {
     /// Reads the certificate that was got before, if there is one, and changes nothing.
-    pub fn new(settings: &Settings, names: &[String], authorities: &Authorities) -> Result<Acme> {
+    pub fn new(settings: &Settings, authorities: &Authorities) -> Result<Acme> {
         let acme = Acme {
-            names: names.to_owned(),
+            names: sorted(&settings.listen.domains),
             authority: Authority::new(&settings.acme, authorities)?,
             store: Store::new(&settings.data_dir, &settings.acme.directory),
-            challenges: Arc::default(),
+            identity: Arc::default(),
             end: Gauge::default(),
+            renew_at: Mutex::default(),
         };
-        if let Some(stored) = acme.stored()? {
-            acme.serve(&stored)?;
+        // One for some of the names, or of another authority, is better than none until there is a new one.
+        let stored = acme.store.certificate().filter(|stored| stored.is_for(&acme.names));
+        if let Some(stored) = stored.or_else(|| Store::substitute(&settings.data_dir, &acme.names)) {
+            acme.serve(&stored);
         }
         Ok(acme)
     }
 
     /// What listeners serve: the certificate as it is then, and none before there is one.
     pub fn certificate(&self) -> Result<Certificate> {
-        let mut config = certificate::server_config(|config| Ok(config.with_cert_resolver(self.challenges.clone())))?;
+        let mut config = certificate::server_config(|config| Ok(config.with_cert_resolver(self.identity.clone())))?;
         config.alpn_protocols.push(TLS_ALPN.into());
         // It is never replaced: the resolver knows the newest certificate.
         let (_, config) = watch::channel(Arc::new(config));
@@ -74,59 +90,73 @@ impl Acme {
     }
 
     /// The plain HTTP beside the certificate's HTTPS.
-    pub fn beside(&self, settings: &Settings) -> Beside {
-        Beside { addresses: settings.acme.http_listen(), names: self.names.clone(), challenges: self.challenges.clone() }
+    pub fn plain_http(&self, settings: &Settings) -> PlainHttp {
+        let names = settings.listen.domains.clone();
+        PlainHttp { addresses: settings.acme.http_listen(), names, identity: self.identity.clone() }
     }
 
     /// Gets certificates when they are due, until the server stops. SIGHUP ends a wait after a failure.
     pub async fn run(self, mut stopping: watch::Receiver<bool>, mut hangup: Signal) {
-        let mut refusal = self.store.refusal().filter(|refusal| refusal.names == self.names);
+        let acme = Arc::new(self);
+        let mut last = acme.store.last_try().filter(|last| last.names == acme.names && last.at <= Time::now());
         loop {
-            let left = self.due(refusal.as_ref()).map_or(Duration::ZERO, |due| due.since(Time::now()));
+            let left = acme.due(last.as_ref()).map_or(Duration::ZERO, |due| due.since(Time::now()));
             if !left.is_zero() {
                 let is_asked = tokio::select! {
                     _ = stopping.wait_for(|stopping| *stopping) => return,
                     () = sleep(left.min(LOOK_EVERY)) => false,
-                    _ = hangup.recv() => refusal.is_some(),
+                    _ = hangup.recv() => last.is_some(),
                 };
                 if !is_asked {
                     continue;
                 }
             }
-            let tries = refusal.as_ref().map_or(0, |refusal| refusal.tries);
+            let tries = last.map_or(0, |last| last.tries);
+            // Noted before, so that a server that is killed meanwhile doesn't try again at each start.
+            acme.note(&Try::new(&acme.names, tries + 1, wait(tries), "the last try was cut off".into()));
+            // In a task of its own: a panic in it is a failed try, and not the end of all.
+            let renewing = tokio::spawn({
+                let acme = acme.clone();
+                async move { timeout(TRY_WITHIN, acme.renew(tries)).await }
+            });
+            let abort = renewing.abort_handle();
             let got = tokio::select! {
-                _ = stopping.wait_for(|stopping| *stopping) => return,
-                got = self.renew(tries) => got,
+                _ = stopping.wait_for(|stopping| *stopping) => return abort.abort(),
+                got = renewing => got,
             };
-            self.challenges.forget();
-            refusal = match got {
-                Ok(()) => None,
-                Err(failure) => Some(self.note_refusal(failure, tries + 1).await),
+            acme.identity.forget_proofs();
+            last = match got {
+                Ok(Ok(Ok(()))) => None,
+                Ok(Ok(Err(failure))) => Some(acme.failed(&failure, tries).await),
+                Ok(Err(_)) => Some(acme.failed(&Failure::new("it took too long"), tries).await),
+                Err(_) => Some(acme.failed(&Failure::new("its answer was more than this server understands"), tries).await),
             };
-            if let Err(err) = self.store.write_refusal(refusal.as_ref()) {
-                tracing::error!(err = err.log_text(), "what the authority has said can't be written");
+            match &last {
+                Some(last) => acme.note(last),
+                None => acme.store.forget_try(),
             }
         }
     }
 
-    /// When the next certificate is to be got: at once if there is none.
-    fn due(&self, refusal: Option<&Refusal>) -> Option<Time> {
-        let renewal = self.stored().ok().flatten().map(|stored| stored.renew_at());
-        renewal.max(refusal.map(Refusal::next_try))
+    /// When the next certificate is to be got; none for at once.
+    fn due(&self, last: Option<&Try>) -> Option<Time> {
+        match (*self.renew_at(), last.map(Try::next)) {
+            (Some(renewal), Some(next)) => Some(renewal.max(next)),
+            (renewal, next) => renewal.or(next),
+        }
     }
 
-    /// The certificate that was got before, if it is one for all names.
-    fn stored(&self) -> Result<Option<Stored>> {
-        Ok(self.store.certificate()?.filter(|stored| stored.is_for(&self.names)))
+    fn renew_at(&self) -> MutexGuard<'_, Option<Time>> {
+        self.renew_at.lock().expect("nothing panics while it holds this")
     }
 
-    fn serve(&self, stored: &Stored) -> Result<()> {
-        self.challenges.serve(stored.key()?);
+    fn serve(&self, stored: &Stored) {
+        self.identity.serve(stored.key.clone());
         self.end.set(stored.end.unix_seconds());
-        Ok(())
+        *self.renew_at() = stored.is_for(&self.names).then(|| stored.renew_at());
     }
 
-    /// Gets a certificate, keeps it and serves it. The ways to prove the names take turns: a firewall may close one of the ports.
+    /// Gets a certificate, serves it and keeps it. The ways to prove the names take turns: a firewall may close one of the ports.
     async fn renew(&self, tries: u32) -> Result<(), Failure> {
         let way = if tries.is_multiple_of(2) { ChallengeType::TlsAlpn01 } else { ChallengeType::Http01 };
         let account = self.authority.account(&self.store).await?;
@@ -139,15 +169,35 @@ impl Acme {
             Ok(_) | Err(instant_acme::Error::Api(_)) => return Err(authority::why_invalid(&mut order).await),
             Err(err) => return Err(err.into()),
         }
-        let key = order.finalize().await?;
+        let (key, request) = self.request()?;
+        order.finalize_csr(&request).await?;
         let chain = order.poll_certificate(&patience).await?;
-        let stored = self.store.write_certificate(&key, &chain)?;
+        let pem = format!("{}\n{chain}", key.trim_end());
+        let stored = self.store.parse_certificate(pem.as_bytes())?;
         if !stored.is_for(&self.names) {
-            return Err(Failure::from("the certificate that it gave is for other names".to_owned()));
+            return Err(Failure::new("the certificate that it gave is for other names"));
         }
-        self.serve(&stored)?;
+        let now = Time::now();
+        if stored.begin > now + MINUTE || stored.renew_at() <= now {
+            let Stored { begin, end, .. } = &stored;
+            let why = format!("the certificate that it gave is good from {begin} to {end}, and this machine's clock says {now}");
+            return Err(Failure::new(why));
+        }
+        self.serve(&stored);
         tracing::info!(names = self.names.join(", "), end = %stored.end, "serving a new certificate");
+        if let Err(err) = self.store.write_certificate(pem.as_bytes()) {
+            tracing::error!(err = err.log_text(), "the new certificate is served, and can't be written");
+        }
         Ok(())
+    }
+
+    /// A new key in PEM, and the request for its certificate in DER.
+    fn request(&self) -> Result<(String, Vec<u8>)> {
+        let mut params = CertificateParams::new(self.names.clone()).map_err(Error::internal)?;
+        params.distinguished_name = DistinguishedName::new();
+        let key = KeyPair::generate().map_err(Error::internal)?;
+        let request = params.serialize_request(&key).map_err(Error::internal)?;
+        Ok((key.serialize_pem(), request.der().to_vec()))
     }
 
     /// Has the authority look for the proof that each name leads here.
@@ -158,33 +208,53 @@ impl Acme {
             if authorization.status == AuthorizationStatus::Valid {
                 continue; // proved a short while ago
             }
+            let name = authorization.identifier().to_string();
+            if !self.names.contains(&name) {
+                return Err(Failure::new("it asks for the proof of a name that is not this server's"));
+            }
             let offered = |kind: &ChallengeType| authorization.challenges.iter().any(|challenge| challenge.r#type == *kind);
             let way = if offered(way) { way.clone() } else { authority::other_way(way) };
-            let unknown = || Failure::from("it offers no proof by a connection to the name".to_owned());
+            let unknown = || Failure::new("it offers no proof by a connection to the name");
             let mut challenge = authorization.challenge(way.clone()).ok_or_else(unknown)?;
             let proof = challenge.key_authorization();
             match way {
-                ChallengeType::TlsAlpn01 => {
-                    let name = challenge.identifier().to_string();
-                    self.challenges.prove_by_certificate(&name, proof.digest().as_ref())?;
-                }
-                _ => self.challenges.prove_by_text(&challenge.token, proof.as_str()),
+                ChallengeType::TlsAlpn01 => self.identity.prove_by_certificate(&name, proof.digest().as_ref())?,
+                _ => self.identity.prove_by_text(&challenge.token, proof.as_str()),
             }
             challenge.set_ready().await?;
         }
         Ok(())
     }
 
-    async fn note_refusal(&self, failure: Failure, tries: u32) -> Refusal {
+    async fn failed(&self, failure: &Failure, tries: u32) -> Try {
         let mut why = format!("no certificate from {}: {failure}", self.authority.host());
         for name in &self.names {
             if let Some(elsewhere) = pointing_elsewhere(name).await {
                 why = format!("{why}; {elsewhere}");
             }
         }
-        let wait = BACKOFF[(tries as usize).min(BACKOFF.len()) - 1];
-        let refusal = Refusal { names: self.names.clone(), tries, at: Time::now(), wait_seconds: wait.as_secs(), why };
-        tracing::error!(names = self.names.join(", "), next_try = %refusal.next_try(), "{}", refusal.why);
-        refusal
+        let wait = if failure.is_rate { BACKOFF[BACKOFF.len() - 1] } else { wait(tries) };
+        let failed = Try::new(&self.names, tries + 1, wait, why);
+        tracing::error!(names = self.names.join(", "), next_try = %failed.next(), "{}", failed.why);
+        failed
     }
+
+    fn note(&self, last: &Try) {
+        if let Err(err) = self.store.write_try(last) {
+            tracing::error!(err = err.log_text(), "the last try can't be noted");
+        }
+    }
+}
+
+/// The wait after so many tries before the one that has failed.
+fn wait(tries: u32) -> Duration {
+    BACKOFF[(tries as usize).min(BACKOFF.len() - 1)]
+}
+
+/// Names in the order of the alphabet, each once.
+pub fn sorted(names: &[String]) -> Vec<String> {
+    let mut names = names.to_owned();
+    names.sort();
+    names.dedup();
+    names
 }

@@ -1,17 +1,18 @@
-//! What is kept of an authority in the data folder: the account, the certificate with its key, and the last refusal. Each is a file
-//! that its owner alone can read.
+//! What is kept of an authority in the data folder: the account, the certificate with its key, and the last try that gave none. Each is
+//! a file that its owner alone can read. What can't be read is logged, and counts as missing.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{ErrorKind, Write},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use instant_acme::AccountCredentials;
 use rustls::{
     client::verify_server_name,
-    crypto::ring::sign::any_supported_type,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
     server::ParsedCertificate,
     sign::CertifiedKey,
@@ -26,34 +27,44 @@ use crate::{
     time::Time,
 };
 
+const FOLDER: &str = "acme";
 const ACCOUNT: &str = "account.json";
 const CERTIFICATE: &str = "certificate.pem";
-const REFUSAL: &str = "refusal.json";
+const LAST_TRY: &str = "last-try.json";
 
 /// The folder of one authority, so that one may change to another and back.
 pub struct Store(PathBuf);
 
-/// A certificate, those between it and its authority, and its key.
+/// A certificate with those between it and its authority, and its key.
 pub struct Stored {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-    begin: Time,
+    pub key: Arc<CertifiedKey>,
+    pub begin: Time,
     pub end: Time,
 }
 
-/// Why the last try gave no certificate.
+/// A try that gave no certificate, or may still be under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct Try {
     pub names: Vec<String>,
-    /// Tries in a row that gave none.
+    /// Tries in a row that gave none, with this one.
     pub tries: u32,
     pub at: Time,
-    pub wait_seconds: u64,
+    wait_seconds: u64,
+    /// Why there is none, in words for the operator.
     pub why: String,
 }
 
-impl Refusal {
-    pub fn next_try(&self) -> Time {
+impl Try {
+    /// Most characters of its words: an authority may say much.
+    const WORDS: usize = 800;
+
+    pub fn new(names: &[String], tries: u32, wait: Duration, why: String) -> Try {
+        let why = why.chars().take(Try::WORDS).collect();
+        Try { names: names.to_owned(), tries, at: Time::now(), wait_seconds: wait.as_secs(), why }
+    }
+
+    /// When the next one begins.
+    pub fn next(&self) -> Time {
         self.at + Duration::from_secs(self.wait_seconds)
     }
 }
@@ -61,68 +72,75 @@ impl Refusal {
 impl Store {
     pub fn new(data: &Path, directory: &Url) -> Store {
         let port = directory.port().map_or_else(String::new, |port| format!("-{port}"));
-        Store(data.join("acme").join(format!("{}{port}", directory.host_str().unwrap_or_default())))
+        let path = directory.path().trim_matches('/').replace('/', "-");
+        Store(data.join(FOLDER).join(format!("{}{port}-{path}", directory.host_str().unwrap_or_default())))
     }
 
-    pub fn account(&self) -> Result<Option<AccountCredentials>> {
-        self.read(ACCOUNT)?.map(|text| self.parse(ACCOUNT, &text)).transpose()
+    pub fn account(&self) -> Option<AccountCredentials> {
+        self.read_json(ACCOUNT)
     }
 
     pub fn write_account(&self, account: &AccountCredentials) -> Result<()> {
         self.write(ACCOUNT, &serde_json::to_vec(account).map_err(Error::internal)?)
     }
 
-    /// The last refusal. One that can't be read is as none.
-    pub fn refusal(&self) -> Option<Refusal> {
-        self.parse(REFUSAL, &self.read(REFUSAL).ok()??).ok()
+    pub fn last_try(&self) -> Option<Try> {
+        self.read_json(LAST_TRY)
     }
 
-    pub fn write_refusal(&self, refusal: Option<&Refusal>) -> Result<()> {
-        match refusal {
-            Some(refusal) => self.write(REFUSAL, &serde_json::to_vec(refusal).map_err(Error::internal)?),
-            None => match fs::remove_file(self.0.join(REFUSAL)) {
-                Err(err) if err.kind() != ErrorKind::NotFound => Err(self.unusable(REFUSAL, &err)),
-                _ => Ok(()),
-            },
-        }
+    pub fn write_try(&self, last: &Try) -> Result<()> {
+        self.write(LAST_TRY, &serde_json::to_vec(last).map_err(Error::internal)?)
     }
 
-    pub fn certificate(&self) -> Result<Option<Stored>> {
-        self.read(CERTIFICATE)?.map(|pem| self.stored(&pem)).transpose()
+    pub fn forget_try(&self) {
+        _ = fs::remove_file(self.0.join(LAST_TRY));
     }
 
-    /// Keeps a key and the chain of its certificate, both in PEM, in one file: they change together.
-    pub fn write_certificate(&self, key: &str, chain: &str) -> Result<Stored> {
-        let pem = format!("{}\n{chain}", key.trim_end());
-        let stored = self.stored(pem.as_bytes())?;
-        self.write(CERTIFICATE, pem.as_bytes())?;
-        Ok(stored)
+    pub fn certificate(&self) -> Option<Stored> {
+        let pem = self.read(CERTIFICATE)?;
+        self.parse_certificate(&pem).inspect_err(unreadable).ok()
     }
 
-    fn stored(&self, pem: &[u8]) -> Result<Stored> {
+    /// A certificate of any authority that is good now for one of these names.
+    pub fn substitute(data: &Path, names: &[String]) -> Option<Stored> {
+        let folders = fs::read_dir(data.join(FOLDER)).into_iter().flatten().flatten().map(|folder| Store(folder.path()));
+        let is_good =
+            |stored: &Stored| stored.end > Time::now() && names.iter().any(|name| stored.is_for(std::slice::from_ref(name)));
+        folders.filter_map(|store| store.certificate()).filter(is_good).max_by_key(|stored| stored.end)
+    }
+
+    /// Keeps a key and the chain of its certificate in one file: they change together.
+    pub fn write_certificate(&self, pem: &[u8]) -> Result<()> {
+        self.write(CERTIFICATE, pem)
+    }
+
+    /// Reads a key and the chain of its certificate, in PEM.
+    pub fn parse_certificate(&self, pem: &[u8]) -> Result<Stored> {
         let bad = |err: &dyn std::fmt::Display| self.unusable(CERTIFICATE, err);
         let chain = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(|err| bad(&err))?;
         let key = PrivateKeyDer::from_pem_slice(pem).map_err(|err| bad(&err))?;
         let first = chain.first().and_then(|first| certificate_validity::of(first));
         let Validity { begin, end } = first.ok_or_else(|| bad(&"there is no certificate in it"))?;
-        Ok(Stored { chain, key, begin, end })
+        let key = CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()).map_err(|err| bad(&err))?;
+        Ok(Stored { key: Arc::new(key), begin, end })
     }
 
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+    fn read_json<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let text = self.read(name)?;
+        serde_json::from_slice(&text).map_err(|err| self.unusable(name, &err)).inspect_err(unreadable).ok()
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
         match fs::read(self.0.join(name)) {
-            Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
-            read => read.map(Some).map_err(|err| self.unusable(name, &err)),
+            Err(err) if err.kind() == ErrorKind::NotFound => None,
+            read => read.map_err(|err| self.unusable(name, &err)).inspect_err(unreadable).ok(),
         }
-    }
-
-    fn parse<T: DeserializeOwned>(&self, name: &str, text: &[u8]) -> Result<T> {
-        serde_json::from_slice(text).map_err(|err| self.unusable(name, &err))
     }
 
     /// Replaces a file, so that a kill leaves the former one or this one.
     fn write(&self, name: &str, content: &[u8]) -> Result<()> {
         let write = || {
-            fs::create_dir_all(&self.0)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
             let mut file = NamedTempFile::new_in(&self.0)?; // mode 0600
             file.write_all(content)?;
             file.as_file().sync_all()?;
@@ -137,21 +155,23 @@ impl Store {
     }
 }
 
+fn unreadable(err: &Error) {
+    tracing::warn!(err = err.log_text(), "a file of the certificate can't be read, and counts as missing");
+}
+
 impl Stored {
     /// Whether it is a certificate for all these names.
     pub fn is_for(&self, names: &[String]) -> bool {
-        let Ok(certificate) = ParsedCertificate::try_from(&self.chain[0]) else { return false };
-        let is_for =
-            |name: &String| ServerName::try_from(name.as_str()).is_ok_and(|name| verify_server_name(&certificate, &name).is_ok());
+        let certificate = self.key.cert.first().and_then(|first| ParsedCertificate::try_from(first).ok());
+        let is_for = |name: &String| {
+            let name = ServerName::try_from(name.as_str()).ok();
+            certificate.as_ref().zip(name).is_some_and(|(certificate, name)| verify_server_name(certificate, &name).is_ok())
+        };
         names.iter().all(is_for)
     }
 
     /// When the last third of its time begins.
     pub fn renew_at(&self) -> Time {
         self.end - self.end.since(self.begin) / 3
-    }
-
-    pub fn key(&self) -> Result<CertifiedKey> {
-        Ok(CertifiedKey::new(self.chain.clone(), any_supported_type(&self.key).map_err(Error::internal)?))
     }
 }

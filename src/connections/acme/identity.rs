@@ -20,7 +20,7 @@ pub(super) const TLS_ALPN: &[u8] = b"acme-tls/1";
 
 /// Shared by the task that gets certificates, the TLS sessions and the listeners for plain HTTP.
 #[derive(Debug, Default)]
-pub struct Challenges(RwLock<Inner>);
+pub struct Identity(RwLock<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -31,9 +31,9 @@ struct Inner {
     by_token: HashMap<String, String>,
 }
 
-impl Challenges {
-    pub(super) fn serve(&self, key: CertifiedKey) {
-        self.write().served = Some(Arc::new(key));
+impl Identity {
+    pub(super) fn serve(&self, key: Arc<CertifiedKey>) {
+        self.write().served = Some(key);
     }
 
     /// Has a connection that asks for the proof of the name find it. `digest` is the SHA-256 of the key authorization.
@@ -53,13 +53,13 @@ impl Challenges {
         self.write().by_token.insert(token.to_owned(), text.to_owned());
     }
 
-    /// Forgets the proofs.
-    pub(super) fn forget(&self) {
+    pub(super) fn forget_proofs(&self) {
         let mut inner = self.write();
         inner.by_name.clear();
         inner.by_token.clear();
     }
 
+    /// The text that proves a name by this token.
     pub fn text(&self, token: &str) -> Option<String> {
         self.read().by_token.get(token).cloned()
     }
@@ -73,9 +73,9 @@ impl Challenges {
     }
 }
 
-impl ResolvesServerCert for Challenges {
+impl ResolvesServerCert for Identity {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let is_look = hello.alpn().is_some_and(|mut protocols| protocols.any(|protocol| protocol == TLS_ALPN));
+        let is_look = hello.alpn().is_some_and(|protocols| protocols.eq([TLS_ALPN]));
         if is_look { self.read().by_name.get(hello.server_name()?).cloned() } else { self.read().served.clone() }
     }
 }
