@@ -38,7 +38,7 @@ use poem::{
 
 pub use self::http::failure::InternalDetail;
 use self::{
-    http::{api_wrapper::Enveloped, cookies, failure, settings_key_guard},
+    http::{api_wrapper::Enveloped, compression, cookies, failure, settings_key_guard},
     webhooks::incoming::at_mattermosts_path,
 };
 use crate::{
@@ -68,7 +68,14 @@ pub fn routes(app: App) -> impl Endpoint {
         routes = routes.at("/metrics", settings_key_guard::require_bearer_key(get(metrics::show), key.clone()));
     }
     let routes = routes
-        .nest("/api/v1", Enveloped::new(api, document::methods).around(cookies::layer).around(positioned).around(uncached))
+        .nest(
+            "/api/v1",
+            Enveloped::new(api, document::methods)
+                .around(compression::layer)
+                .around(cookies::layer)
+                .around(positioned)
+                .around(uncached),
+        )
         .at(mcp::PATH, Enveloped::new(post(mcp::answer), mcp::allowed_http_methods).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))

@@ -1,17 +1,20 @@
 //! The newest pages of channels in use, as the text of their answers.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
-use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
 
 use crate::{
     event::Effect,
     id::{ChannelId, MessageId},
+    net::encodings::Encodings,
 };
 
-/// Bytes of all texts together.
-const MOST: usize = 8 << 20;
+/// Bytes of all texts together. One counts twice: its compressed forms, if clients ask for them, are together shorter than it is.
+const MOST: usize = 16 << 20;
 /// Bytes of an entry beside its text, at most.
 const AROUND: usize = 100;
 /// A longer text is not kept, so that a few channels with long messages do not drop the others.
@@ -38,7 +41,7 @@ struct State {
 
 #[derive(Clone)]
 pub struct NewestPage {
-    pub text: Bytes,
+    pub text: Arc<Encodings>,
     /// The oldest message on the page, if the channel has older ones.
     pub rest: Option<MessageId>,
 }
@@ -52,7 +55,7 @@ struct Length;
 
 impl Weighter<Key, (State, NewestPage)> for Length {
     fn weight(&self, _: &Key, (_, page): &(State, NewestPage)) -> u64 {
-        (page.text.len() + AROUND) as u64
+        (2 * page.text.plain.len() + AROUND) as u64
     }
 }
 
@@ -77,7 +80,7 @@ impl NewestPages {
 
     /// Keeps a page that was read with the channel's `seq` in one transaction.
     pub fn keep(&self, (channel, size): (ChannelId, u32), seq: i64, Generation(generation): Generation, page: NewestPage) {
-        if page.text.len() <= LONGEST {
+        if page.text.plain.len() <= LONGEST {
             self.texts.insert((channel, size), (State { seq, generation }, page));
         }
     }
@@ -93,9 +96,10 @@ impl NewestPages {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::encodings::Effort;
 
     fn page(length: usize) -> NewestPage {
-        NewestPage { text: vec![b'x'; length].into(), rest: None }
+        NewestPage { text: Encodings::new(vec![b'x'; length], Effort::Least), rest: None }
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! JSON answers, written from their fields straight into the text.
 
-use std::{io, marker::PhantomData};
+use std::{io, marker::PhantomData, sync::Arc};
 
-use bytes::Bytes;
 use poem::{IntoResponse, Response, http::header};
 use poem_openapi::{
     ApiResponse,
@@ -12,6 +11,8 @@ use poem_openapi::{
 };
 use serde::Serialize;
 use serde_json::ser::Formatter;
+
+use crate::net::encodings::{Effort, Encodings};
 
 /// A type that an answer may contain. The framework describes it; serde writes it, because the framework would build a tree of
 /// values first. In development builds both are compared.
@@ -55,9 +56,9 @@ impl<T: Answer> IntoResponse for Json<T> {
     }
 }
 
-/// An answer that is text already: that of a [`Json`].
+/// An answer that is text already: that of a [`Json`]. [`compression`](super::compression) finds it among the answer's extensions.
 pub struct Written<T> {
-    pub text: Bytes,
+    pub text: Arc<Encodings>,
     of: PhantomData<fn() -> T>,
 }
 
@@ -67,11 +68,11 @@ impl<T: Answer> Written<T> {
         write(&mut text, answer);
         debug_assert_eq!(serde_json::from_slice(&text).ok(), answer.to_json(), "serde and the document name the same fields");
         text.shrink_to_fit(); // what comes after rows doubles the capacity
-        Written::from_text(text.into())
+        Written::from_text(Encodings::new(text, Effort::Least))
     }
 
     /// The text of an earlier answer.
-    pub fn from_text(text: Bytes) -> Written<T> {
+    pub fn from_text(text: Arc<Encodings>) -> Written<T> {
         Written { text, of: PhantomData }
     }
 }
@@ -89,7 +90,8 @@ impl<T: Answer> Payload for Written<T> {
 
 impl<T: Answer> IntoResponse for Written<T> {
     fn into_response(self) -> Response {
-        Response::builder().header(header::CONTENT_TYPE, Self::CONTENT_TYPE).body(self.text)
+        let plain = self.text.plain.clone();
+        Response::builder().header(header::CONTENT_TYPE, Self::CONTENT_TYPE).extension(self.text).body(plain)
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod api_wrapper;
 pub mod auth;
 pub mod body;
+pub mod compression;
 pub mod cookies;
 pub mod described;
 pub mod envelope;

@@ -2,6 +2,7 @@ mod bad_input;
 mod bodies;
 mod bounds;
 mod client;
+mod compression;
 mod connections;
 mod errors;
 mod examples;

@@ -1,0 +1,44 @@
+//! Compressed answers.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use serde_json::json;
+
+use crate::harness::{Client, Server};
+
+/// The body of an answer, its encoding, and its `Vary`.
+async fn asked(client: &Client, path: &str, accepted: &str) -> (Vec<u8>, String, String) {
+    let answer = client.request("GET", &format!("/api/v1{path}")).header("accept-encoding", accepted).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let header = |name: &str| answer.headers().get(name).map_or_else(String::new, |value| value.to_str().unwrap().to_owned());
+    let (encoding, vary) = (header("content-encoding"), header("vary"));
+    (answer.bytes().await.unwrap().into(), encoding, vary)
+}
+
+#[tokio::test]
+async fn a_long_list_is_compressed_as_the_client_accepts() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "engines", &[]).await;
+    let path = format!("/channels/{channel}/messages");
+    let (short, encoding, vary) = asked(&ada, &path, "gzip, zstd").await;
+    assert_eq!((encoding.as_str(), vary.as_str()), ("", "accept-encoding"), "{} bytes fit into a packet", short.len());
+    for n in 0..250 {
+        ada.post(&path, json!({ "content": format!("{n}: The tide is high at noon") })).await.expect(201);
+    }
+    // The newest page is kept, and its compressed forms with it; 200 messages are more than a task compresses by itself.
+    for query in ["", "", "?limit=20", "?limit=200"] {
+        let path = format!("{path}{query}");
+        let (plain, encoding, vary) = asked(&ada, &path, "br").await;
+        assert_eq!((encoding.as_str(), vary.as_str()), ("", "accept-encoding"));
+        let (zstd, encoding, vary) = asked(&ada, &path, "gzip, zstd").await;
+        assert_eq!((encoding.as_str(), vary.as_str()), ("zstd", "accept-encoding"));
+        assert_eq!(zstd::bulk::decompress(&zstd, plain.len()).unwrap(), plain);
+        let (gzip, encoding, _) = asked(&ada, &path, "gzip, zstd;q=0").await;
+        assert_eq!(encoding, "gzip");
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&gzip[..]).read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == plain && 2 * gzip.len() < plain.len() && 2 * zstd.len() < plain.len(), "{query}");
+    }
+}
