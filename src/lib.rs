@@ -44,9 +44,9 @@
 //! issuer: config, error, net, secret, time
 //! mail: error, id, net, site
 //! limits: clock, error, id, net, secret
+//! web: net, secret
 //! net: error, site
 //! site: config, id, secret
-//! web: net, secret
 //! config: error, secret
 //! secret: error, id
 //! event: id

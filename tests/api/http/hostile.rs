@@ -177,8 +177,8 @@ async fn corpus(server: &Server) -> Vec<Vec<u8>> {
     ]
 }
 
-/// Sends bytes, and reads until the server ends the connection.
-async fn answers(server: &Server, bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
+/// Sends bytes, and reads until the server ends the connection. After `more_within`, the client ends its half.
+async fn answers(server: &Server, bytes: &[u8], more_within: Duration) -> Result<Vec<u8>, &'static str> {
     let (mut theirs, mut ours): (_, _) = dial(server).await.into_split();
     let mut said = Vec::new();
     let write = async {
@@ -187,7 +187,7 @@ async fn answers(server: &Server, bytes: &[u8]) -> Result<Vec<u8>, &'static str>
     let read = async {
         _ = theirs.read_to_end(&mut said).await; // a reset is an end, too
     };
-    let both = timeout(MORE_WITHIN, async { tokio::join!(write, read) }).await;
+    let both = timeout(more_within, async { tokio::join!(write, read) }).await;
     if both.is_err() {
         _ = ours.shutdown().await;
         let rest = async { while theirs.read_buf(&mut said).await.is_ok_and(|read| read > 0) {} };
@@ -213,7 +213,7 @@ async fn hostile_requests_are_no_faults_and_none_hangs() {
     let server = Server::with(|settings| settings.connections_per_address = 1000).await;
     let corpus = corpus(&server).await;
     for good in &corpus[..corpus.len() - 3] {
-        let said = answers(&server, good).await.unwrap();
+        let said = answers(&server, good, ENDS_WITHIN).await.unwrap();
         assert!(matches!(statuses(&said)[..], [200 | 201 | 204 | 400]), "{}", String::from_utf8_lossy(&said));
     }
     let seed = seed();
@@ -222,7 +222,7 @@ async fn hostile_requests_are_no_faults_and_none_hangs() {
         let mut chance = Chance(seed + (n << 32));
         let mut bytes = corpus[chance.below(corpus.len())].clone();
         (0..=chance.below(3)).for_each(|_| chance.mutate(&mut bytes));
-        let said = answers(server, &bytes).await;
+        let said = answers(server, &bytes, MORE_WITHIN).await;
         (n, bytes, said)
     };
     let mut all = stream::iter(0..REQUESTS).map(send).buffer_unordered(AT_ONCE);
