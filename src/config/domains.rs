@@ -15,7 +15,7 @@ const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 /// How certificates are got.
 #[derive(Args, Clone, Debug)]
 pub struct Acme {
-    /// Addresses for plain HTTP beside --domain: they answer the certificate authority, and send everybody else to HTTPS; several [default: [::]:80]
+    /// Addresses for plain HTTP beside --domain: they answer the certificate authority, and send everybody else to HTTPS; several [default: port 80 of all addresses]
     #[arg(long, env = "TIDINGS_HTTP_LISTEN", value_delimiter = ',', value_name = "ADDRESS")]
     http_listen: Vec<SocketAddr>,
 

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Where the server listens.
 #[derive(Args, Clone, Debug)]
 pub struct Listen {
-    /// Addresses to listen on: an IP address with a port, or unix:PATH for a socket that only this machine's proxy reaches; several [default: 127.0.0.1:8080, and with --domain [::]:443]
+    /// Addresses to listen on: an IP address with a port, or unix:PATH for a socket that only this machine's proxy reaches; several [default: 127.0.0.1:8080, and with --domain port 443 of all addresses]
     #[arg(id = "listen", long = "listen", env = "TIDINGS_LISTEN", value_delimiter = ',', value_name = "ADDRESS")]
     given: Vec<Address>,
 
