@@ -130,9 +130,10 @@ impl Mailer {
                 Ok(())
             }
             Transport::Files(folder) => {
-                let (draft, path) = (folder.join(format!(".{id}")), folder.join(format!("{id}.eml")));
+                // Renamed when complete, so that a program that watches the folder never reads a partial mail. A second attempt may
+                // begin while the first is under way, if the clock was set, so each has a draft of its own.
+                let (draft, path) = (folder.join(format!(".{}", MailId::new())), folder.join(format!("{id}.eml")));
                 let bytes = mail.message(id, &self.from)?.formatted();
-                // Renamed when complete, so that a program that watches the folder never reads a partial mail.
                 let mut file = tokio::fs::OpenOptions::new();
                 let mut file =
                     file.create(true).truncate(true).write(true).mode(0o600).open(&draft).await.map_err(Error::internal)?;
