@@ -84,7 +84,14 @@ async fn two_people_at_once_do_not_share_the_last_place() {
     let organisation = ada.organisation("Engines").await;
     let token = token(&ada, &organisation, json!({ "uses": 3 })).await;
     let names: Vec<_> = (0..8).map(|n| format!("person{n}")).collect();
-    let replies = futures_util::future::join_all(names.iter().map(|name| join_as(&server, &token, name))).await;
+    // A machine that is busy hashing passwords answers 503, and a client then tries again.
+    let join = async |name: &String| loop {
+        let reply = join_as(&server, &token, name).await;
+        if reply.status != 503 {
+            return reply;
+        }
+    };
+    let replies = futures_util::future::join_all(names.iter().map(join)).await;
     let joined = replies.iter().filter(|reply| reply.status == 200).count();
     assert_eq!(joined, 3);
     assert!(replies.iter().all(|reply| [200, 422].contains(&reply.status)));
