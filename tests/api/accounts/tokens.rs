@@ -52,7 +52,8 @@ async fn a_program_acts_as_its_user_until_its_token_is_ended() {
 
     let socket = Socket::listening(&program, &[&news]).await;
     end_newest(&ada).await;
-    assert_eq!(socket.closed().await, 3503);
+    let within = Duration::from_secs(1);
+    assert_eq!(tokio::time::timeout(within, socket.closed()).await.expect("it is closed within a second"), 3503);
     ada.delete(&format!("/users/{}/tokens/{}", ada.user_id, text(&made["id"]))).await.refused(404, Code::TokenNotFound);
     program.get("/profile").await.expect(401);
     assert_eq!(list(&ada).await, [] as [Value; 0]);

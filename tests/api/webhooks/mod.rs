@@ -128,8 +128,12 @@ async fn a_webhook_delivers_to_the_web_and_not_to_its_own_server() {
 }
 
 #[tokio::test]
-async fn the_servers_own_host_is_refused_under_its_public_name() {
-    let server = Server::with(|settings| settings.links.base_url = Some("https://chat.example.org/api/v1".into())).await;
+async fn the_servers_own_host_is_refused_under_its_public_names() {
+    let server = Server::with(|settings| {
+        settings.links.base_url = Some("https://chat.example.org/api/v1".into());
+        settings.listen.domains = vec!["chat.example.org".into(), "talk.example.org".into()];
+    })
+    .await;
     let Scene { server: _server, ada, channel, .. } = Scene::on(server).await;
     let path = format!("/webhooks/{channel}");
     for url in [
@@ -137,6 +141,7 @@ async fn the_servers_own_host_is_refused_under_its_public_name() {
         "https://CHAT.example.org:443/",
         "http://chat.example.org:443",
         "https://chat.example.org.",
+        "https://talk.example.org/x",
     ] {
         ada.post(&path, json!({ "webhook_name": "out", "webhook_url": url })).await.refused(422, Code::InvalidUrl);
     }
