@@ -89,11 +89,10 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
             "MAILS GO TO THE LOG, LINKS INCLUDED: anybody who reads it can log in as other users. Name a mail server with --mail-url"
         );
     }
-    if !settings.listen.domains.is_empty()
-        && addresses.iter().filter_map(Address::as_tcp).all(|address| address.ip().is_loopback())
-    {
+    let is_loopback = |address: &Address| address.as_tcp().is_some_and(|address| address.ip().is_loopback());
+    if !settings.listen.domains.is_empty() && settings.listen.addresses().iter().all(is_loopback) {
         tracing::warn!(
-            "only this machine reaches the addresses of --listen, and no authority does: leave --listen out beside --domain"
+            "nobody but this machine reaches the addresses of --listen: leave it out beside --domain, or forward port 443"
         );
     }
     if is_unspecified(&app.site.base_url) {

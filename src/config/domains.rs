@@ -1,6 +1,6 @@
 //! The names for which the server gets a certificate by itself, and the authority that gives it.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 
 use clap::Args;
 use rustls::pki_types::DnsName;
@@ -31,7 +31,7 @@ pub struct Acme {
 impl Acme {
     /// The addresses for plain HTTP of a server that gets its certificate by itself.
     pub fn http_listen(&self) -> Vec<SocketAddr> {
-        if self.http_listen.is_empty() { vec![SocketAddr::from(([0u16; 8], 80))] } else { self.http_listen.clone() }
+        if self.http_listen.is_empty() { vec![(Ipv6Addr::UNSPECIFIED, 80).into()] } else { self.http_listen.clone() }
     }
 }
 

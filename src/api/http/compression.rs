@@ -6,7 +6,6 @@ use poem::{
     Endpoint, IntoResponse, Request, Response,
     http::{HeaderValue, header},
 };
-
 use poem_openapi::OperationId;
 
 use crate::{

@@ -113,7 +113,7 @@ impl Acme {
             }
             let tries = last.map_or(0, |last| last.tries);
             // Noted before, so that a server that is killed meanwhile doesn't try again at each start.
-            acme.note(&Try::new(&acme.names, tries + 1, wait(tries), "the last try was cut off".into()));
+            acme.note(&Try::new(&acme.names, tries + 1, wait(tries), "a try is under way, or was cut off".into()));
             // In a task of its own: a panic in it is a failed try, and not the end of all.
             let renewing = tokio::spawn({
                 let acme = acme.clone();

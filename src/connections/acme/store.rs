@@ -42,7 +42,7 @@ pub struct Stored {
     pub end: Time,
 }
 
-/// A try that gave no certificate, or may still be under way.
+/// A try that gave no certificate, or may be under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Try {
     pub names: Vec<String>,
