@@ -2,6 +2,7 @@
 
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
+use bytes::Bytes;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -108,7 +109,9 @@ impl Connection {
         let upgrade = exchange.upgrade.lock().expect("nothing panics while it holds this").take();
         match upgrade {
             Some(upgrade) if done.is_ok() => {
-                upgrade.hand_over(Upgraded { stream: Box::new(stream), before: parts.read_buf, slot: self.slot });
+                // A copy, because these bytes, if only none, would keep the buffer that the request was read into.
+                let before = Bytes::copy_from_slice(&parts.read_buf);
+                upgrade.hand_over(Upgraded { stream: Box::new(stream), before, slot: self.slot });
             }
             _ => _ = stream.shutdown().await,
         }

@@ -35,7 +35,7 @@ pub fn websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
 #[handler]
 pub fn uni_websocket(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let first = match query_parameter(req, "cf_connect").map(|text| encoding::decode_connect_request(&text)).transpose() {
-        Ok(first) => first,
+        Ok(first) => first.map(Box::new),
         Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
     };
     upgrade(req, push.0, None, SocketOptions { encoding: Encoding::Listener, pings: Pings::Both, first })

@@ -61,7 +61,7 @@ pub struct SocketOptions {
     pub encoding: Encoding,
     pub pings: Pings,
     /// The connect request, if the address contains it.
-    pub first: Option<ConnectRequest>,
+    pub first: Option<Box<ConnectRequest>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub async fn run(push: Arc<Push>, io: Upgraded, manner: SocketOptions) {
     let abuse_bounds = AbuseBounds::default();
     let mut socket = Socket { push, slot, stream, outbox, encoding, pings, abuse_bounds, work: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
-    socket.finish(end).await;
+    Box::pin(socket.finish(end)).await;
 }
 
 /// How a connection ended.
@@ -123,10 +123,10 @@ struct Socket {
 }
 
 impl Socket {
-    async fn run(&mut self, first: Option<ConnectRequest>) -> Result<Infallible, End> {
+    async fn run(&mut self, first: Option<Box<ConnectRequest>>) -> Result<Infallible, End> {
         self.stream.get_mut().set_read_quota(MESSAGE_MAX);
         if let Some(request) = first {
-            self.connect(0, request).await?;
+            Box::pin(self.connect(0, *request)).await?;
         }
         let mut closing = self.push.sockets.closing();
         // Both are made once: setting a timer and joining the waiters for each message cost more than the message.
@@ -139,11 +139,13 @@ impl Socket {
                 timer.as_mut().reset(next);
             }
             tokio::select! {
-                message = self.stream.next() => self.received(message).await?,
-                () = self.outbox.wake.notified() => self.send_queued().await?,
-                () = &mut timer => self.timed_out().await?,
+                // What is not awaited most of the time is boxed: this future is as large as the largest part of it, and each idle socket
+                // has one.
+                message = self.stream.next() => Box::pin(self.received(message)).await?,
+                () = self.outbox.wake.notified() => Box::pin(self.send_queued()).await?,
+                () = &mut timer => Box::pin(self.timed_out()).await?,
                 () = &mut closing => {
-                    self.send_queued().await?;
+                    Box::pin(self.send_queued()).await?;
                     return Err(Disconnect::SHUTDOWN.into());
                 }
             }
