@@ -17,6 +17,11 @@ pub fn raise_file_limit() {
     _ = setrlimit(Resource::Nofile, limit);
 }
 
+/// How many files a process may open.
+pub fn file_limit() -> usize {
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize)
+}
+
 pub fn signal(process: u32, signal: Signal) {
     let process = Pid::from_raw(process.cast_signed()).expect("a process has a number");
     _ = kill_process(process, signal);

@@ -219,18 +219,19 @@ async fn attempt(plan: &Plan, n: usize, command: &str, messages: usize) -> std::
     Ok((socket, answer, heard))
 }
 
-/// Puts the position of an answer's subscriptions into the commands, for the next recovery.
+/// Puts the position of an answer's subscriptions into the commands, for the next recovery. All streams count in one log, so that
+/// the highest offset is good for each.
 fn remember(greetings: &mut [Value], answer: &str) {
     let answer: Value = serde_json::from_str(answer).unwrap();
     let Some(subs) = answer["connect"]["subs"].as_object() else { return };
-    for greeting in greetings {
-        for (channel, sub) in subs {
-            let asked = &mut greeting["connect"]["subs"][channel];
-            asked["recover"] = Value::Bool(true);
-            asked["epoch"] = sub["epoch"].clone();
-            let last = sub["publications"].as_array().and_then(|publications| publications.last());
-            asked["offset"] = last.unwrap_or(sub)["offset"].clone();
-        }
+    let last = |sub: &Value| {
+        sub["publications"].as_array().and_then(|publications| publications.last()).unwrap_or(sub)["offset"].as_u64()
+    };
+    let (Some(sub), Some(offset)) = (subs.values().next(), subs.values().filter_map(last).max()) else { return };
+    for asked in asked_for(greetings) {
+        asked["recover"] = Value::Bool(true);
+        asked["epoch"] = sub["epoch"].clone();
+        asked["offset"] = offset.into();
     }
 }
 
@@ -238,7 +239,11 @@ fn remember(greetings: &mut [Value], answer: &str) {
 fn advance(greetings: &mut [Value], frame: &str) {
     let Some(line) = frame.lines().last() else { return };
     let push = serde_json::from_str::<Value>(line).unwrap()["push"].take();
-    for greeting in greetings {
-        greeting["connect"]["subs"][push["channel"].as_str().unwrap()]["offset"] = push["pub"]["offset"].clone();
-    }
+    asked_for(greetings).for_each(|asked| asked["offset"] = push["pub"]["offset"].clone());
+}
+
+/// The subscriptions of all commands.
+fn asked_for(greetings: &mut [Value]) -> impl Iterator<Item = &mut Value> {
+    let subs = greetings.iter_mut().filter_map(|greeting| greeting["connect"]["subs"].as_object_mut());
+    subs.flat_map(|subs| subs.values_mut())
 }

@@ -2,8 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use tidings::secret::Keys;
 
 use super::{
     http::{self, call},
@@ -108,6 +110,33 @@ impl World {
             json!({ "id": 1, "connect": { "token": connection, "subs": subs } })
         };
         self.tokens.iter().enumerate().take(people).map(greeting).collect()
+    }
+
+    /// Begins a session for each of so many members besides the owner, which no log-in could do: a hundred thousand passwords take
+    /// an hour. Gives their connect commands, with subscriptions to their own streams and to the channel.
+    pub fn sessions(&self, people: usize) -> Vec<Value> {
+        self.sql(|database| {
+            let sql = format!(
+                "with recursive k (k) as (select 1 union all select k + 1 from k where k < {people})
+                 insert into sessions (id, user_id, notification_hash, created_at, expires_at)
+                   select unhex(printf('01900000000070009000%012x', k)), unhex(printf('01900000000070008000%012x', k)), randomblob(32),
+                     cast(unixepoch() * 1000000 as integer), cast((unixepoch() + 864000) * 1000000 as integer) from k"
+            );
+            database.execute_batch(&sql).unwrap();
+        });
+        let key = std::fs::read_to_string(self.data().join("secret.key")).unwrap();
+        let key = BASE64_STANDARD.decode(key.lines().next().unwrap()).unwrap();
+        let keys = Keys::derive(key.as_slice().try_into().unwrap());
+        let expires = jiff::Timestamp::now().as_second() + 86400;
+        let greeting = |n: usize| {
+            let (user, session) = (format!("01900000-0000-7000-8000-{n:012x}"), format!("01900000-0000-7000-9000-{n:012x}"));
+            let token = json!({ "sub": user, "sid": session, "exp": expires, "own_streams": true });
+            let of_channel = json!({ "sub": user, "channel": self.channel, "exp": expires });
+            let mut subs = json!({ &user: {}, &self.organisation: {}, format!("{}/{user}", self.organisation): {} });
+            subs[&self.channel] = json!({ "token": keys.push.sign(&of_channel).unwrap() });
+            json!({ "id": 1, "connect": { "token": keys.push.sign(&token).unwrap(), "subs": subs } })
+        };
+        (1..=people).map(greeting).collect()
     }
 }
 

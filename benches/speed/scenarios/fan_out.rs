@@ -51,9 +51,9 @@ pub fn closed(bench: &mut Bench, sockets: usize) {
     }
 }
 
-/// Ten posts a second to a thousand sockets, each timed from its request to its arrival at each socket.
-pub fn paced(bench: &mut Bench) {
-    let sockets = bench.size(1000, 20);
+/// Ten posts a second to so many sockets, each timed from its request to its arrival at each socket.
+pub fn paced(bench: &mut Bench, sockets: usize) {
+    let sockets = bench.size(sockets, sockets / 50);
     let posts = bench.size(50, 5);
     let places = bench.places(people(sockets), people(sockets));
     let subjects = places.iter().map(|place| {

@@ -91,7 +91,7 @@ fn started(start: impl Fn() -> Server) -> Run {
     Run { figure: took.as_secs_f64() * 1000.0, notes, ..Run::default() }
 }
 
-fn resident(server: &Server) -> f64 {
+pub fn resident(server: &Server) -> f64 {
     status(server.id(), "VmRSS")
 }
 

@@ -1,6 +1,7 @@
 //! The scenarios, each beside its limit.
 
 mod background;
+mod crowd;
 mod fan_out;
 mod footprint;
 mod lists;
@@ -34,11 +35,13 @@ pub const ALL: &[Scenario] = &[
     ("fan-out-100", |bench| fan_out::closed(bench, 100)),
     ("fan-out-1000", |bench| fan_out::closed(bench, 1000)),
     ("fan-out-10000", |bench| fan_out::closed(bench, 10_000)),
-    ("fan-out-paced", fan_out::paced),
+    ("fan-out-paced-100", |bench| fan_out::paced(bench, 100)),
+    ("fan-out-paced-1000", |bench| fan_out::paced(bench, 1000)),
     ("storm-1000", |bench| storm::storm(bench, 1000)),
     ("storm-5000", |bench| storm::storm(bench, 5000)),
     ("storm-10000", |bench| storm::storm(bench, 10_000)),
     ("idle-socket", footprint::idle),
+    ("crowd", crowd::crowd),
     ("start", footprint::start),
     ("disk", footprint::disk),
     ("delivery", background::delivery),
