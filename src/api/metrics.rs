@@ -15,6 +15,7 @@ use prometheus_client::{
 use super::job_backlog::Backlog;
 use crate::{
     db,
+    domain::streams::fan_out::Connected,
     error::{Error, Result},
     state::App,
 };

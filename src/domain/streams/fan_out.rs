@@ -23,17 +23,27 @@ use crate::{
 pub struct FanOut<'a> {
     conn: &'a Connection,
     epoch: &'a str,
-    readers: Readers,
+    readers: Readers<'a>,
     channels: HashMap<ChannelId, ChannelAudience>,
     threads: HashMap<String, ThreadAudience>,
 }
 
 /// The users whose personal streams get publications.
-pub enum Readers {
+pub enum Readers<'a> {
     All,
-    /// Others have no subscriber, and are not even read.
-    These(Vec<UserId>),
+    /// Others have no subscriber.
+    Connected(&'a dyn Connected),
 }
+
+/// Who is connected to live push now.
+pub trait Connected {
+    fn user_count(&self) -> usize;
+    fn connected_users(&self) -> Vec<UserId>;
+    fn has_user(&self, user: UserId) -> bool;
+}
+
+/// Reading one member by itself takes as long as reading so many of all.
+const ONE_OF_ALL: usize = 4;
 
 struct ChannelAudience {
     organisation: OrganisationId,
@@ -47,7 +57,7 @@ struct ThreadAudience {
 }
 
 impl<'a> FanOut<'a> {
-    pub fn new(conn: &'a Connection, epoch: &'a str, readers: Readers) -> Self {
+    pub fn new(conn: &'a Connection, epoch: &'a str, readers: Readers<'a>) -> Self {
         FanOut { conn, epoch, readers, channels: HashMap::new(), threads: HashMap::new() }
     }
 
@@ -60,7 +70,7 @@ impl<'a> FanOut<'a> {
         if matches!(event.audience, Audience::Subscribers | Audience::Both) {
             publish(&event.stream, &as_it_is);
         }
-        let is_for_nobody = matches!(&self.readers, Readers::These(users) if users.is_empty());
+        let is_for_nobody = matches!(&self.readers, Readers::Connected(of) if of.user_count() == 0);
         if is_for_nobody || !matches!(event.audience, Audience::Members | Audience::Both) {
             return Ok(());
         }
@@ -102,21 +112,23 @@ impl<'a> FanOut<'a> {
 }
 
 impl ThreadAudience {
-    fn read(conn: &Connection, stream: &str, readers: &Readers) -> Result<ThreadAudience> {
+    fn read(conn: &Connection, stream: &str, readers: &Readers<'_>) -> Result<ThreadAudience> {
         let root = thread_unreads::root_number(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
         let mut members = thread_unreads::members(conn, root)?;
-        if let Readers::These(users) = readers {
-            members.retain(|(user, _)| users.contains(user));
+        if let Readers::Connected(of) = readers {
+            members.retain(|(user, _)| of.has_user(*user));
         }
         Ok(ThreadAudience { notice: thread_unreads::Notice::of_thread(conn, root)?, members })
     }
 }
 
 impl ChannelAudience {
-    fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<ChannelAudience> {
+    fn read(conn: &Connection, id: ChannelId, readers: &Readers<'_>) -> Result<ChannelAudience> {
         let notice = UnreadNotice::of_channel(conn, id)?;
         let members = match readers {
-            Readers::These(users) if (users.len() as i64) < notice.members => unread_counts::counts_of_users(conn, id, users)?,
+            Readers::Connected(of) if ((of.user_count() * ONE_OF_ALL) as i64) < notice.members => {
+                unread_counts::counts_of_users(conn, id, &of.connected_users())?
+            }
             _ => unread_counts::counts_of_members(conn, id)?,
         };
         Ok(ChannelAudience { organisation: notice.organisation, notice: notice.template()?, members })

@@ -104,7 +104,7 @@ struct Thread {
 
 impl Thread {
     fn publish(&self, batch: Vec<Effect>, touched: &mut Touched) {
-        let mut fan_out = FanOut::new(&self.conn, &self.epoch, Readers::These(self.hub.connected_users()));
+        let mut fan_out = FanOut::new(&self.conn, &self.epoch, Readers::Connected(&*self.hub));
         for effect in batch {
             let result = match effect {
                 // A client can't see that this event is missing. All connections end, and recover it from the log.

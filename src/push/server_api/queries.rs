@@ -6,15 +6,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answers::{Answer, result, stream};
-use crate::push::{
-    context::Push,
-    embedded::{
-        connecting::VERSION,
-        protocol::{
-            replies::{PresenceResult, PresenceStatsResult},
-            requests::{ChannelRequest, HistoryRequest},
+use crate::{
+    domain::streams::fan_out::Connected,
+    push::{
+        context::Push,
+        embedded::{
+            connecting::VERSION,
+            protocol::{
+                replies::{PresenceResult, PresenceStatsResult},
+                requests::{ChannelRequest, HistoryRequest},
+            },
+            subscribing,
         },
-        subscribing,
     },
 };
 
