@@ -1,6 +1,7 @@
 //! The Centrifugo client protocol v2, on the same port as the API.
 //!
-//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`] and its [`outbox`].
+//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`] and its [`outbox`];
+//! [`flushing`] sends them.
 //! [`protocol`] defines the messages, [`codes`] the numbers in them, and [`encoding`] turns them into frames. [`connecting`],
 //! [`subscribing`] and [`commands`] answer a client, whom its tokens identify. [`socket`] runs a WebSocket after its
 //! [`handshake`], and [`event_stream`] a stream of server-sent events, each with a [`heartbeat`]. [`abuse_bounds`] bounds what
@@ -13,6 +14,7 @@ pub mod connecting;
 pub mod connection;
 pub mod encoding;
 pub mod event_stream;
+pub mod flushing;
 pub mod handshake;
 pub mod heartbeat;
 pub mod hub;

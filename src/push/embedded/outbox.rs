@@ -222,7 +222,7 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::future::poll_fn;
 
     use tokio::{
@@ -234,7 +234,7 @@ mod tests {
     use crate::net::client_socket::{self, Plain};
 
     /// An outbox, and the client's side of its socket.
-    async fn pair() -> (Arc<Outbox>, TcpStream) {
+    pub async fn pair() -> (Arc<Outbox>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let socket = Socket::new(Plain::Tcp(listener.accept().await.unwrap().0), None).unwrap();

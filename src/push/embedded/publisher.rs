@@ -16,7 +16,8 @@ use rusqlite::Connection as Sqlite;
 use super::{
     codes::{Disconnect, Unsubscribe},
     connection::{Connection, Terms},
-    hub::{self, Hub, Touched},
+    flushing::Flushers,
+    hub::{Hub, Touched},
     protocol::replies::{PushBody, Reply, Subscribed},
 };
 use crate::{
@@ -72,6 +73,7 @@ impl Waiting {
         let conn = Db::open_reader(folder)?;
         let epoch = log_reader::epoch(&conn)?;
         let thread = Thread { conn, epoch, hub, clock };
+        let flushers = Flushers::start()?;
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 while let Ok(first) = self.batches.recv() {
@@ -82,7 +84,7 @@ impl Waiting {
                         thread.publish(batch, &mut touched);
                         self.lag.dec_by(count);
                     }
-                    hub::flush(touched);
+                    flushers.flush(touched);
                 }
             }));
             if panicked.is_err() {
