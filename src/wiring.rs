@@ -146,6 +146,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         activity: Activity::new(clock.clone()),
         stopping: stopping.subscribe(),
         sockets: Default::default(),
+        turns: Default::default(),
     };
     Ok(App(Arc::new(Inner {
         db,

@@ -17,7 +17,7 @@ use super::{
     wait_state::{Exchange, Phase},
 };
 use crate::{
-    limits::admission::Slot,
+    limits::{admission::Slot, turns::Turns},
     net::client_socket::Socket,
     push::embedded::upgrade::{Io, Upgraded},
 };
@@ -56,6 +56,8 @@ pub struct Connection {
     /// Whether the connection is closed after one answer.
     pub is_reserve: bool,
     pub stopping: watch::Receiver<bool>,
+    /// For the first requests of all connections.
+    pub turns: Arc<Turns>,
 }
 
 impl Connection {
@@ -68,7 +70,8 @@ impl Connection {
             _ = self.stopping.wait_for(|stopping| *stopping) => return,
         };
         if matches!(readable, Ok(Ok(()))) {
-            Box::pin(self.run(socket, accepted, DEADLINES)).await;
+            let turns = self.turns.clone();
+            turns.begin(Box::pin(self.run(socket, accepted, DEADLINES))).await;
         }
     }
 

@@ -1,8 +1,8 @@
 //! HTTP/1.1 connections, in TLS or without, with a certificate from files or from an authority ([`acme`]): accepts them within
 //! bounds, serves them with deadlines, and closes them when the server stops.
 //!
-//! HTTP/2 is not supported: its streams would multiply what one connection may hold, and a reverse proxy that speaks HTTP/2
-//! to browsers speaks HTTP/1.1 to this server. An upgraded WebSocket keeps its connection's slot until it is closed.
+//! HTTP/2 is not supported: its streams would multiply what one connection may hold, and it would not show the client's first screen
+//! sooner (docs/performance.md). A reverse proxy that speaks HTTP/2 to browsers speaks HTTP/1.1 to this server. An upgraded WebSocket keeps its connection's slot until it is closed.
 
 pub mod acme;
 mod answer;
@@ -16,10 +16,11 @@ pub mod redirect;
 mod request_log;
 mod wait_state;
 
-use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::poll_fn, io, sync::Arc, time::Duration};
 
 use poem::EndpointExt;
 use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::{AbortHandle, JoinSet, yield_now},
     time::{sleep, timeout},
 };
@@ -32,7 +33,10 @@ use self::{
 };
 use crate::{
     api,
-    limits::admission::{Admission, RESERVE},
+    limits::{
+        admission::{Admission, RESERVE},
+        turns::Turns,
+    },
     net::client_socket::Socket,
     state::App,
 };
@@ -41,6 +45,9 @@ use crate::{
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after accepting has failed: at once it would only fail again.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Connections that are accepted and in the runtime's queue to be served for the first time. More wait outside it: requests of others
+/// would be behind them.
+const STARTING: usize = 64;
 /// The answer to a connection for which there is no slot.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
@@ -71,13 +78,25 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
     if let Some(end) = listeners.certificate_end() {
         app.metrics.certificate(end);
     }
+    let turns = Arc::new(Turns::default());
     let log = Arc::new(RequestLog::new(app.metrics.requests.clone()));
-    let (mut stopping, mut connections, mut in_reserve) = (app.stopping(), JoinSet::new(), VecDeque::<AbortHandle>::new());
+    let (mut stopping, mut served) = (app.stopping(), Served::default());
     loop {
-        let accepted = tokio::select! {
+        let next = tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            Some(_) = connections.join_next() => continue,
-            accepted = poll_fn(|cx| listeners.poll_accept(cx)) => accepted,
+            Some(_) = served.tasks.join_next() => continue,
+            Ok(start) = served.starting.clone().acquire_owned(), if !served.waiting.is_empty() => Next::Begins(start),
+            accepted = poll_fn(|cx| listeners.poll_accept(cx)) => Next::Accepted(accepted),
+        };
+        let accepted = match next {
+            Next::Accepted(accepted) => accepted,
+            Next::Begins(start) => {
+                if served.begin_next(start) {
+                    // Its request is read before newcomers close it, however fast they come: usually it has arrived already.
+                    yield_now().await;
+                }
+                continue;
+            }
         };
         let Accepted { plain, peer, tls, is_redirected } = match accepted {
             Ok(accepted) => accepted,
@@ -99,26 +118,59 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         };
         let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
-        let handler = handlers.of(is_redirected, is_reserve);
-        let is_crowded = slot.is_crowding_stranger();
-        let service = Service { peer, handler, log: log.clone(), is_secure };
-        let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping() };
-        let serving = connections.spawn(connection.serve(socket));
+        let service = Service { peer, handler: handlers.of(is_redirected, is_reserve), log: log.clone(), is_secure };
+        let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping(), turns: turns.clone() };
         if is_reserve {
-            in_reserve.retain(|earlier| !earlier.is_finished());
-            if in_reserve.len() == RESERVE
-                && let Some(oldest) = in_reserve.pop_front()
-            {
-                oldest.abort();
-            }
-            in_reserve.push_back(serving);
-        }
-        if is_crowded {
-            // Its request is read before newcomers close it, however fast they come: usually it has arrived already.
-            yield_now().await;
+            served.begin_in_reserve(connection, socket);
+        } else {
+            served.waiting.push_back((connection, socket));
         }
     }
-    drop(listeners);
-    _ = timeout(REQUESTS_WITHIN, async { while connections.join_next().await.is_some() {} }).await;
-    connections.shutdown().await;
+    drop((listeners, served.waiting));
+    _ = timeout(REQUESTS_WITHIN, async { while served.tasks.join_next().await.is_some() {} }).await;
+    served.tasks.shutdown().await;
+}
+
+enum Next {
+    Accepted(io::Result<Accepted>),
+    Begins(OwnedSemaphorePermit),
+}
+
+/// The connections that are served, and those that wait for it.
+struct Served {
+    tasks: JoinSet<()>,
+    in_reserve: VecDeque<AbortHandle>,
+    waiting: VecDeque<(Connection, Socket)>,
+    starting: Arc<Semaphore>,
+}
+
+impl Default for Served {
+    fn default() -> Served {
+        let starting = Arc::new(Semaphore::new(STARTING));
+        Served { tasks: JoinSet::new(), in_reserve: VecDeque::new(), waiting: VecDeque::new(), starting }
+    }
+}
+
+impl Served {
+    /// Begins to serve the connection that has waited longest. Returns whether it is a stranger's at a crowded address.
+    fn begin_next(&mut self, start: OwnedSemaphorePermit) -> bool {
+        let Some((connection, socket)) = self.waiting.pop_front() else { return false };
+        let is_crowded = connection.slot.is_crowding_stranger();
+        self.tasks.spawn(async move {
+            drop(start);
+            connection.serve(socket).await;
+        });
+        is_crowded
+    }
+
+    /// Serves a connection past the bound at once, since no file is left for one that waits. It closes the oldest of the reserve.
+    fn begin_in_reserve(&mut self, connection: Connection, socket: Socket) {
+        self.in_reserve.retain(|earlier| !earlier.is_finished());
+        if self.in_reserve.len() == RESERVE
+            && let Some(oldest) = self.in_reserve.pop_front()
+        {
+            oldest.abort();
+        }
+        self.in_reserve.push_back(self.tasks.spawn(connection.serve(socket)));
+    }
 }

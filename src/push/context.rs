@@ -9,7 +9,12 @@ use tokio::sync::{mpsc, watch};
 
 use super::{embedded::hub::Hub, last_active::Activity, server_api::memory::ServerApi};
 use crate::{
-    clock::Clock, db::Db, domain::streams::publication_cache::Recent, limits::Limits, metrics::Metrics, net::origins::Origins,
+    clock::Clock,
+    db::Db,
+    domain::streams::publication_cache::Recent,
+    limits::{Limits, turns::Turns},
+    metrics::Metrics,
+    net::origins::Origins,
     site::Site,
 };
 
@@ -32,6 +37,8 @@ pub struct Push {
     /// Becomes true when the server begins to stop.
     pub stopping: watch::Receiver<bool>,
     pub sockets: Sockets,
+    /// For the connect commands of all sockets.
+    pub turns: Turns,
 }
 
 /// The open sockets, which are closed last when the server stops: once every event of an answered request is pushed.

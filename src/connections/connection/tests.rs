@@ -102,7 +102,7 @@ fn serve_in(slots: Arc<ConnectionSlots>, stream: impl Io + 'static, deadlines: D
     let handler = Arc::new(routes.map_to_response().boxed());
     let log = Arc::new(RequestLog::new(Default::default()));
     let service = Service { peer, handler, log, is_secure: false };
-    let connection = Connection { service, slot, is_reserve, stopping };
+    let connection = Connection { service, slot, is_reserve, stopping, turns: Arc::default() };
     tokio::spawn(connection.run(stream, Instant::now(), deadlines));
     served
 }

@@ -256,7 +256,10 @@ impl Socket {
             pings: self.pings != Pings::Frames,
             pongs: self.pings == Pings::Messages,
         };
-        match connecting::connect(&self.push, request, welcome, &self.outbox) {
+        let turn = self.push.turns.wait().await;
+        let connected = connecting::connect(&self.push, request, welcome, &self.outbox);
+        drop(turn);
+        match connected {
             Ok(connection) => {
                 self.slot.count_for_user(connection.user);
                 let heartbeat = Heartbeat::new(&connection, self.push.ping_every);
