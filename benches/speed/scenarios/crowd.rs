@@ -15,7 +15,6 @@ use crate::{
     measure::{Bench, Run, Subject, Unit},
     requests::{Done, Plan},
     server::{Build, Server},
-    sockets::Recovered,
     world::{World, text},
 };
 
@@ -84,12 +83,7 @@ fn run(world: &World, server: &Server, greetings: &[Value], other: &str, wait: D
     let spent = watch.spent();
     let meanwhile = stop(&mut bystander);
 
-    for client in &mut listeners.clients {
-        client.tell("drop");
-    }
-    for client in &mut listeners.clients {
-        while client.line() != "dropped" {}
-    }
+    listeners.cut_off();
     for _ in 0..MISSED {
         assert_eq!(http::exchange(&mut stream, request.as_bytes()).0, 201);
     }
@@ -97,13 +91,8 @@ fn run(world: &World, server: &Server, greetings: &[Value], other: &str, wait: D
         settle(process);
     }
     bystander.tell("count");
-    for client in &mut listeners.clients {
-        client.tell(&format!("recover {MISSED}"));
-    }
-    let recovered = listeners.clients.iter_mut().map(|client| serde_json::from_str(&client.line()).unwrap());
-    let recovered: Vec<Recovered> = recovered.collect();
+    let recovered = listeners.recover(MISSED);
     let in_storm = stop(&mut bystander);
-    let sum = |count: fn(&Recovered) -> usize| recovered.iter().map(count).sum::<usize>() as f64;
     took.sort_by(f64::total_cmp);
     Run {
         figure: took[took.len() / 2],
@@ -117,10 +106,10 @@ fn run(world: &World, server: &Server, greetings: &[Value], other: &str, wait: D
             ("KiB each when opened", each(opened)),
             ("all MiB", idle / 1024.0),
             ("MiB at most", status(process, "VmHWM") / 1024.0),
-            ("storm s", recovered.iter().map(|one| one.seconds).fold(0.0, f64::max)),
-            ("lost", (sockets * MISSED) as f64 - sum(|one| one.messages)),
-            ("not recovered", sum(|one| one.unrecovered)),
-            ("refused or cut off", sum(|one| one.failures)),
+            ("storm s", recovered.seconds),
+            ("lost", (sockets * MISSED) as f64 - recovered.messages as f64),
+            ("not recovered", recovered.unrecovered as f64),
+            ("refused or cut off", recovered.failures as f64),
             ("others' p50 ms in the storm", in_storm.p50),
             ("others' p99 ms in the storm", in_storm.p99),
         ],

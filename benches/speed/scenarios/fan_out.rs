@@ -26,6 +26,8 @@ const EACH: usize = 100;
 /// Client processes, each with a network of its own.
 const PROCESSES: usize = 4;
 const DELIVERIES: Unit = Unit::rate("deliveries/s");
+/// Between the posts of a calm author.
+const EVERY: Duration = Duration::from_millis(100);
 const MILLISECONDS: Unit = Unit::cost("ms");
 /// Posts that are under way at once.
 const IN_FLIGHT: [usize; 2] = [1, 8];
@@ -58,10 +60,26 @@ pub fn paced(bench: &mut Bench, sockets: usize) {
     let places = bench.places(people(sockets), people(sockets));
     let subjects = places.iter().map(|place| {
         let mut listeners = Listeners::new(place, sockets, true);
-        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, posts))
+        let due: Vec<Duration> = (0..posts).map(|n| EVERY * n).collect();
+        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due))
     });
     let subjects = subjects.collect();
     bench.turns(&format!("fan-out-paced, sockets: {sockets}"), MILLISECONDS, subjects);
+}
+
+/// As many posts as the rate limits let one author make: a burst, and then so many a second.
+pub fn flood(bench: &mut Bench, sockets: usize) {
+    let (burst, rate, seconds): (u32, u32, u32) = (bench.size(240, 5), 60, bench.size(5, 1));
+    let sockets = bench.size(sockets, sockets / 50);
+    let places = bench.places(people(sockets), people(sockets));
+    let subjects = places.iter().map(|place| {
+        let mut listeners = Listeners::new(place, sockets, true);
+        let due: Vec<Duration> =
+            (0..burst + rate * seconds).map(|n| Duration::from_secs(1) * n.saturating_sub(burst) / rate).collect();
+        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due))
+    });
+    let subjects = subjects.collect();
+    bench.turns(&format!("fan-out-flood, sockets: {sockets}"), MILLISECONDS, subjects);
 }
 
 pub fn people(sockets: usize) -> usize {
@@ -177,18 +195,18 @@ fn drive(process: u32, listeners: &mut Listeners, posts: usize, in_flight: usize
     Run { figure: deliveries / seconds, cpu: Some(spent.server / deliveries * 1e6), foreign: spent.foreign, ..Run::default() }
 }
 
-fn pace(process: u32, listeners: &mut Listeners, posts: usize) -> Run {
+/// Posts at these times, or as soon after as the former one is answered.
+fn pace(process: u32, listeners: &mut Listeners, due: &[Duration]) -> Run {
     let mut stream = http::connect(listeners.poster.address);
     let watch = Watch::new(process, &ids(&listeners.clients));
     let began = Instant::now();
-    for n in 0..posts as u32 {
-        let due = Duration::from_millis(100) * n;
+    for due in due {
         std::thread::sleep(due.saturating_sub(began.elapsed()));
         let text = timed();
         let (status, _) = http::exchange(&mut stream, listeners.poster.request(&text).as_bytes());
         assert_eq!(status, 201);
-        listeners.await_all();
     }
+    due.iter().for_each(|_| listeners.await_all());
     let spent = watch.spent();
     let mut took: Vec<u32> = Vec::new();
     for client in &mut listeners.clients {

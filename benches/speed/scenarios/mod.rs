@@ -37,6 +37,8 @@ pub const ALL: &[Scenario] = &[
     ("fan-out-10000", |bench| fan_out::closed(bench, 10_000)),
     ("fan-out-paced-100", |bench| fan_out::paced(bench, 100)),
     ("fan-out-paced-1000", |bench| fan_out::paced(bench, 1000)),
+    ("fan-out-flood-1000", |bench| fan_out::flood(bench, 1000)),
+    ("fan-out-flood-10000", |bench| fan_out::flood(bench, 10_000)),
     ("storm-1000", |bench| storm::storm(bench, 1000)),
     ("storm-5000", |bench| storm::storm(bench, 5000)),
     ("storm-10000", |bench| storm::storm(bench, 10_000)),

@@ -32,13 +32,9 @@ pub fn storm(bench: &mut Bench, sockets: usize) {
 }
 
 fn run(process: u32, other: &str, listeners: &mut Listeners, settles: bool) -> Run {
-    let Listeners { clients, poster, sockets, .. } = listeners;
-    for client in clients.iter_mut() {
-        client.tell("drop");
-    }
-    for client in clients.iter_mut() {
-        while client.line() != "dropped" {}
-    }
+    listeners.cut_off();
+    let Listeners { clients, poster, sockets, .. } = &*listeners;
+    let (sockets, address) = (*sockets, poster.address);
     let (request, mut stream) = (poster.request(&marked()), http::connect(poster.address));
     for _ in 0..MISSED {
         assert_eq!(http::exchange(&mut stream, request.as_bytes()).0, 201);
@@ -46,34 +42,52 @@ fn run(process: u32, other: &str, listeners: &mut Listeners, settles: bool) -> R
     if settles {
         settle(process); // what the posts left to the background
     }
-    let plan = Plan { address: poster.address, connections: 1, requests: vec![other.to_owned()], pause: 2, once: false };
+    let plan = Plan { address, connections: 1, requests: vec![other.to_owned()], pause: 2, once: false };
     let mut bystander = Client::start("requests", &plan);
     let mut all = ids(clients);
     all.push(bystander.id());
     let watch = Watch::new(process, &all);
     bystander.tell("count");
-    for client in clients.iter_mut() {
-        client.tell(&format!("recover {MISSED}"));
-    }
-    let recovered = clients.iter_mut().map(|client| serde_json::from_str(&client.line()).unwrap());
-    let recovered: Vec<Recovered> = recovered.collect();
+    let recovered = listeners.recover(MISSED);
     let spent = watch.spent();
     bystander.tell("stop");
     let done: Done = serde_json::from_str(&bystander.line()).unwrap();
-    let sum = |count: fn(&Recovered) -> usize| recovered.iter().map(count).sum::<usize>();
-    let expected = *sockets * MISSED;
-    assert!(sum(|one| one.messages) <= expected, "no message comes twice");
+    let expected = sockets * MISSED;
+    assert!(recovered.messages <= expected, "no message comes twice");
     Run {
-        figure: recovered.iter().map(|one| one.seconds).fold(0.0, f64::max),
+        figure: recovered.seconds,
         p50: Some(done.p50),
         p99: Some(done.p99),
-        cpu: Some(spent.server / *sockets as f64 * 1e6),
+        cpu: Some(spent.server / sockets as f64 * 1e6),
         foreign: spent.foreign,
         notes: vec![
-            ("lost", (expected - sum(|one| one.messages)) as f64),
-            ("not recovered", sum(|one| one.unrecovered) as f64),
-            ("refused or cut off", sum(|one| one.failures) as f64),
+            ("lost", (expected - recovered.messages) as f64),
+            ("not recovered", recovered.unrecovered as f64),
+            ("refused or cut off", recovered.failures as f64),
         ],
         ..Run::default()
+    }
+}
+
+impl Listeners {
+    /// Closes all sockets.
+    pub fn cut_off(&mut self) {
+        self.clients.iter_mut().for_each(|client| client.tell("drop"));
+        for client in &mut self.clients {
+            while client.line() != "dropped" {}
+        }
+    }
+
+    /// Opens all sockets again at once, until each has what it missed.
+    pub fn recover(&mut self, missed: usize) -> Recovered {
+        self.clients.iter_mut().for_each(|client| client.tell(&format!("recover {missed}")));
+        let all = self.clients.iter_mut().map(|client| serde_json::from_str::<Recovered>(&client.line()).unwrap());
+        all.reduce(|all, one| Recovered {
+            seconds: all.seconds.max(one.seconds),
+            messages: all.messages + one.messages,
+            unrecovered: all.unrecovered + one.unrecovered,
+            failures: all.failures + one.failures,
+        })
+        .unwrap()
     }
 }
