@@ -15,7 +15,6 @@ use prometheus_client::{
 use super::job_backlog::Backlog;
 use crate::{
     db,
-    domain::streams::fan_out::Connected,
     error::{Error, Result},
     state::App,
 };

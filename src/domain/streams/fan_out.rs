@@ -31,15 +31,12 @@ pub struct FanOut<'a> {
 /// The users whose personal streams get publications.
 pub enum Readers<'a> {
     All,
-    /// Others have no subscriber.
-    Connected(&'a dyn Connected),
-}
-
-/// Who is connected to live push now.
-pub trait Connected {
-    fn user_count(&self) -> usize;
-    fn connected_users(&self) -> Vec<UserId>;
-    fn has_user(&self, user: UserId) -> bool;
+    /// Those who are connected now. Others have no subscriber.
+    Connected {
+        count: usize,
+        all: &'a dyn Fn() -> Vec<UserId>,
+        has: &'a dyn Fn(UserId) -> bool,
+    },
 }
 
 /// Reading one member by itself takes as long as reading so many of all.
@@ -70,7 +67,7 @@ impl<'a> FanOut<'a> {
         if matches!(event.audience, Audience::Subscribers | Audience::Both) {
             publish(&event.stream, &as_it_is);
         }
-        let is_for_nobody = matches!(&self.readers, Readers::Connected(of) if of.user_count() == 0);
+        let is_for_nobody = matches!(&self.readers, Readers::Connected { count: 0, .. });
         if is_for_nobody || !matches!(event.audience, Audience::Members | Audience::Both) {
             return Ok(());
         }
@@ -115,8 +112,8 @@ impl ThreadAudience {
     fn read(conn: &Connection, stream: &str, readers: &Readers<'_>) -> Result<ThreadAudience> {
         let root = thread_unreads::root_number(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
         let mut members = thread_unreads::members(conn, root)?;
-        if let Readers::Connected(of) = readers {
-            members.retain(|(user, _)| of.has_user(*user));
+        if let Readers::Connected { has, .. } = readers {
+            members.retain(|(user, _)| has(*user));
         }
         Ok(ThreadAudience { notice: thread_unreads::Notice::of_thread(conn, root)?, members })
     }
@@ -126,8 +123,8 @@ impl ChannelAudience {
     fn read(conn: &Connection, id: ChannelId, readers: &Readers<'_>) -> Result<ChannelAudience> {
         let notice = UnreadNotice::of_channel(conn, id)?;
         let members = match readers {
-            Readers::Connected(of) if ((of.user_count() * ONE_OF_ALL) as i64) < notice.members => {
-                unread_counts::counts_of_users(conn, id, &of.connected_users())?
+            Readers::Connected { count, all, .. } if ((count * ONE_OF_ALL) as i64) < notice.members => {
+                unread_counts::counts_of_users(conn, id, &all())?
             }
             _ => unread_counts::counts_of_members(conn, id)?,
         };

@@ -18,7 +18,7 @@ use super::{
     encoding::Shared,
     protocol::replies::{ClientInfo, JoinLeave, PushBody, Reply},
 };
-use crate::{domain::streams::fan_out::Connected, id::UserId};
+use crate::id::UserId;
 
 const SHARDS: usize = 64;
 const CONNECTIONS_PER_USER: usize = 100;
@@ -182,6 +182,20 @@ impl Hub {
         channels.flatten().collect()
     }
 
+    /// The number of connected users.
+    pub fn user_count(&self) -> usize {
+        self.users().len()
+    }
+
+    /// The users with connections.
+    pub fn connected_users(&self) -> Vec<UserId> {
+        self.users().keys().copied().collect()
+    }
+
+    pub fn has_user(&self, user: UserId) -> bool {
+        self.users().contains_key(&user)
+    }
+
     /// The connections on a channel. If there are more than 1,000, any 1,000 of them; `presence_stats` has the number.
     pub fn presence(&self, channel: &str) -> HashMap<String, ClientInfo> {
         let shard = self.reading(channel);
@@ -195,20 +209,6 @@ impl Hub {
         let Some(audience) = shard.get(channel) else { return (0, 0) };
         let users: HashSet<UserId> = audience.subscribers.values().map(|connection| connection.user).collect();
         (audience.subscribers.len(), users.len())
-    }
-}
-
-impl Connected for Hub {
-    fn user_count(&self) -> usize {
-        self.users().len()
-    }
-
-    fn connected_users(&self) -> Vec<UserId> {
-        self.users().keys().copied().collect()
-    }
-
-    fn has_user(&self, user: UserId) -> bool {
-        self.users().contains_key(&user)
     }
 }
 

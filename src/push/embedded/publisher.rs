@@ -106,7 +106,9 @@ struct Thread {
 
 impl Thread {
     fn publish(&self, batch: Vec<Effect>, touched: &mut Touched) {
-        let mut fan_out = FanOut::new(&self.conn, &self.epoch, Readers::Connected(&*self.hub));
+        let (all, has) = (|| self.hub.connected_users(), |user| self.hub.has_user(user));
+        let readers = Readers::Connected { count: self.hub.user_count(), all: &all, has: &has };
+        let mut fan_out = FanOut::new(&self.conn, &self.epoch, readers);
         for effect in batch {
             let result = match effect {
                 // A client can't see that this event is missing. All connections end, and recover it from the log.

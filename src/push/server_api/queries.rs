@@ -6,18 +6,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answers::{Answer, result, stream};
-use crate::{
-    domain::streams::fan_out::Connected,
-    push::{
-        context::Push,
-        embedded::{
-            connecting::VERSION,
-            protocol::{
-                replies::{PresenceResult, PresenceStatsResult},
-                requests::{ChannelRequest, HistoryRequest},
-            },
-            subscribing,
+use crate::push::{
+    context::Push,
+    embedded::{
+        connecting::VERSION,
+        protocol::{
+            replies::{PresenceResult, PresenceStatsResult},
+            requests::{ChannelRequest, HistoryRequest},
         },
+        subscribing,
     },
 };
 
