@@ -49,6 +49,8 @@ async fn each_address_of_the_client_is_its_shell_and_loads_nothing_from_elsewher
     }
     assert!(!shell.contains("BUILD") && !shell.contains("<style") && !shell.contains("style="), "{shell}");
     assert_eq!(shell.matches("<script").count(), 1, "no script stands in the page itself");
+    let at = |file: &str| shell.find(file).unwrap();
+    assert!(at("/main.js") < at("/style.css"), "what takes longest is asked for first");
     assert_eq!(get(&server, "/auth/other").await.0, 404);
 }
 
