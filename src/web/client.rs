@@ -40,7 +40,8 @@ const FIRST_STYLES: [&str; 2] = ["style/tokens.css", "style/base.css"];
 pub struct Client {
     /// The hash of all files. It names their folder, so that a browser never mixes two builds.
     build: String,
-    shell: Asset,
+    /// By the language whose words the shell names.
+    shells: BTreeMap<String, Asset>,
     service_worker: Asset,
     manifest: Asset,
     /// The files that the service worker keeps.
@@ -72,7 +73,7 @@ pub fn answer(req: &Request, push: Option<&str>) -> Option<Response> {
         "service-worker.js" => Some(client.service_worker.answer(req)),
         "manifest.webmanifest" => Some(client.manifest.answer(req)),
         _ if is_screen(path) => {
-            let mut response = client.shell.answer(req);
+            let mut response = client.shell(req).answer(req);
             response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy(push));
             Some(response)
         }
@@ -109,6 +110,10 @@ impl Client {
         let styles = join_styles(&mut sources);
         sources.insert("style.css".into(), styles.into_bytes());
         module_bundle::join(&mut sources, "main.js");
+        let languages = languages(&sources);
+        for language in &languages {
+            module_bundle::join(&mut sources, &format!("texts/{language}/first.js"));
+        }
         // These three have addresses of their own, which stay the same from build to build.
         let mut named = |name: &str| {
             let content = sources.remove(name).unwrap_or_default();
@@ -117,12 +122,16 @@ impl Client {
         let (shell, service_worker, manifest) = (named("index.html"), named("service-worker.js"), named("manifest.webmanifest"));
         let paths: Vec<String> = sources.keys().map(|name| format!("/client/{build}/{name}")).collect();
         let list = json!({ "build": build, "files": paths }).to_string();
+        let shell_headers = [
+            (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")), // its addresses carry tokens
+            (header::VARY, HeaderValue::from_static("accept-encoding, accept-language")),
+            OPENER,
+        ];
+        let shell_in = |language: &String| {
+            Asset::new("text/html; charset=utf-8", shell.replace("LANGUAGE", language), shell_headers.to_vec())
+        };
         Client {
-            shell: Asset::new(
-                "text/html; charset=utf-8",
-                shell,
-                vec![(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")), OPENER], // its addresses carry tokens
-            ),
+            shells: languages.iter().map(|language| (language.clone(), shell_in(language))).collect(),
             service_worker: Asset::new("text/javascript; charset=utf-8", service_worker, Vec::new()),
             manifest: Asset::new("application/manifest+json", manifest, Vec::new()),
             list: Asset::new("application/json", list, Vec::new()),
@@ -130,6 +139,20 @@ impl Client {
             build,
         }
     }
+
+    /// The shell that names the words in the reader's language: the first that the browser asks for and there is, or else English.
+    /// Readers who have chosen another one in the client wait for its words, since only `main.js` knows that.
+    fn shell(&self, req: &Request) -> &Asset {
+        let wanted = req.header(header::ACCEPT_LANGUAGE).unwrap_or_default().to_ascii_lowercase();
+        let mut names = wanted.split(',').filter_map(|each| each.trim().split(['-', ';']).next());
+        names.find_map(|name| self.shells.get(name)).unwrap_or(&self.shells["en"])
+    }
+}
+
+/// The languages of the client, which are the folders of its texts.
+fn languages(sources: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let names = sources.keys().filter_map(|name| name.strip_prefix("texts/")?.strip_suffix("/first.js"));
+    names.map(str::to_owned).collect()
 }
 
 /// Takes the style sheets out of the files, and joins them: the first screen asks for one.

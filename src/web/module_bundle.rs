@@ -12,7 +12,8 @@
 //! ```
 //!
 //! This is no parser. It relies on how the client is written, which its tests check: imports of names at the top of a file, exports
-//! of functions, classes and constants at the beginning of a line, no circles, and no `await` outside a function.
+//! of functions, classes and constants at the beginning of a line, no circles, and no `await` outside a function. A default export
+//! is imported by that name: `import { default as talk } from './talk.js'`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,7 @@ pub fn join(sources: &mut Sources, entry: &str) {
         *source = redirected(path, &String::from_utf8_lossy(source), entry, &within).into_bytes();
     }
     let last = joined.pop().expect("the entry comes last");
-    let names: Vec<String> = joined.iter().map(|module| identifier(&module.path)).collect();
+    let names: Vec<String> = joined.iter().map(|module| identifier(&module.path)).chain(last.exports.iter().cloned()).collect();
     let mut text: String = joined.iter().map(Module::as_function).collect();
     text += &format!("{}{}export {{ {} }}\n", last.head(), last.body, names.join(", "));
     sources.insert(entry.to_owned(), text.into_bytes());
@@ -87,6 +88,9 @@ impl Module {
                 module.imports.push(Import::read(path, &whole));
             } else if let Some(names) = line.strip_prefix("export {") {
                 module.exports.extend(names.trim_end_matches('}').split(',').map(|name| name.trim().to_owned()));
+            } else if let Some(value) = line.strip_prefix("export default ") {
+                module.exports.push("default: whole".into());
+                module.body += &format!("const whole = {value}\n");
             } else {
                 let declaration = line.strip_prefix("export ");
                 module.exports.extend(declaration.map(declared));
@@ -216,5 +220,17 @@ mod tests {
         );
         assert_eq!(text("view/other.js"), "export const other = 2\n");
         assert_eq!(files.keys().collect::<Vec<_>>(), ["main.js", "view/late.js", "view/other.js"]);
+    }
+
+    #[test]
+    fn default_exports_are_joined_and_the_entry_keeps_its_own_exports() {
+        let mut files = sources(&[
+            ("texts/en/first.js", "import { default as talk } from './talk.js'\nexport const areas = { talk }\n"),
+            ("texts/en/talk.js", "/** @type {Area} */\nexport default {\n  gone: 'Gone',\n}\n"),
+        ]);
+        join(&mut files, "texts/en/first.js");
+        let joined = "const texts_en_talk = (() => {\nconst whole = {\n  gone: 'Gone',\n}\nreturn { default: whole }\n})();\n\
+                      const { default: talk } = texts_en_talk;\nconst areas = { talk }\nexport { texts_en_talk, areas }\n";
+        assert_eq!(files, sources(&[("texts/en/first.js", joined)]));
     }
 }

@@ -21,9 +21,9 @@ function withoutComments(text) {
 
 export const languages = readdirSync(join(client, 'texts')).sort()
 
-/** The texts of a language by area. */
+/** The texts of a language by area. `first.js` is some of them once more. */
 export async function texts(language) {
-  const areas = readdirSync(join(client, 'texts', language)).map(file => file.replace('.js', '')).sort()
+  const areas = readdirSync(join(client, 'texts', language)).map(file => file.replace('.js', '')).filter(area => area !== 'first').sort()
   const found = {}
   for (const area of areas) found[area] = (await import(join(client, 'texts', language, `${area}.js`))).default
   return found

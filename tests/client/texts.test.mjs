@@ -48,6 +48,17 @@ for (const name of languages) {
   })
 }
 
+for (const name of languages) {
+  test(`the words of "${name}" that each page needs come in one file`, async () => {
+    const { areas } = await import(`../../src/web/client/texts/${name}/first.js`)
+    const { chat, common, refusals, talk } = await texts(name)
+    assert.deepEqual(areas, { chat, common, refusals, talk })
+    await setLanguage(name, ...Object.keys(areas), 'panes')
+    for (const key of ['chat.send', 'common.tidings', 'refusals.soon', 'talk.places']) assert.ok(hasText(key), key)
+    await setLanguage('en')
+  })
+}
+
 const literals = new Map()
 for (const { path, code } of modules.filter(({ path }) => !path.startsWith('texts/'))) {
   for (const [, key] of code.matchAll(/'(\w+\.\w+)'/g)) {

@@ -87,6 +87,33 @@ async fn the_first_screen_is_one_module_that_the_later_ones_take_from() {
 }
 
 #[tokio::test]
+async fn the_shell_names_the_first_words_in_the_language_of_the_browser() {
+    let server = Server::start().await;
+    for (wanted, language) in [
+        (None, "en"),
+        (Some("de-AT,de;q=0.9,en;q=0.8"), "de"),
+        (Some("fr-FR, HE;q=0.7, de;q=0.3"), "he"),
+        (Some("*"), "en"),
+        (Some("fr,,;q=1"), "en"),
+    ] {
+        let mut request = server.anonymous().request("GET", "/");
+        if let Some(wanted) = wanted {
+            request = request.header("accept-language", wanted);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.headers()["vary"], "accept-encoding, accept-language");
+        let shell = response.text().await.unwrap();
+        let words = format!("/client/{}/texts/{language}/first.js", build(&shell));
+        assert!(shell.contains(&format!(r#"<link rel="modulepreload" href="{words}">"#)), "{wanted:?}: {shell}");
+        let (status, _, words) = get(&server, &words).await;
+        assert_eq!(status, 200);
+        assert!(words.contains("export { ") && words.contains("areas }") && !words.contains("import "), "{words}");
+    }
+    let (_, _, shell) = get(&server, "/").await;
+    assert_eq!(get(&server, &format!("/client/{}/texts/en/talk.js", build(&shell))).await.0, 404, "it is joined with the others");
+}
+
+#[tokio::test]
 async fn every_file_is_listed_and_served_compressed() {
     let server = Server::start().await;
     let (_, _, list) = get(&server, "/client/files.json").await;

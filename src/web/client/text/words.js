@@ -18,6 +18,9 @@ export const LANGUAGES = /** @type {const} */ ({
 
 /** @typedef {keyof typeof LANGUAGES} Language */
 
+/** Areas that each page needs: they come in one file of the language, `first.js`, which the page names. */
+const FIRST = new Set(['chat', 'common', 'refusals', 'talk'])
+
 const current = signal(/** @type {{ language: Language, areas: Map<string, Area> }} */ ({ language: 'en', areas: new Map() }))
 /** Areas that were asked for, which another language needs as well. @type {Set<string>} */
 const wanted = new Set(['common'])
@@ -65,7 +68,9 @@ export const followLanguage = told => {
  * @param {string} area
  * @returns {Promise<[string, Area]>}
  */
-const load = async (name, area) => [area, (await import(`../texts/${name}/${area}.js`)).default]
+const load = async (name, area) => [area, FIRST.has(area)
+  ? (await import(`../texts/${name}/first.js`)).areas[area]
+  : (await import(`../texts/${name}/${area}.js`)).default]
 
 /**
  * Loads areas in the language that is set. A screen's words have to be there before it is shown.
