@@ -48,6 +48,33 @@ for (const kind of BROWSERS) {
     await sees(page, 'The tide turns at six.')
   })
 
+  test(`${kind}: a first visit asks for start and talk at once, and for its words in one file`, async t => {
+    const server = await start(t)
+    const ada = await account(server, 'ada', { first_name: 'Ada', last_name: 'King' })
+    const { slug, general } = await organisation(ada)
+    await ada.call('POST', `/channels/${general.id}/messages`, { content: 'The tide turns at six.' })
+    const german = kind === 'chrome' ? { args: ['--accept-lang=de-AT,en'] } : { prefs: { 'intl.accept_languages': 'de-AT,en' } }
+    const { visitor } = await launch(t, kind, german)
+    const { page, problems } = await visitor(WIDE)
+    await page.goto(`${server.url}/sign-in`)
+    await page.evaluate(async body => {
+      const headers = { 'Content-Type': 'application/json', 'Tidings-Client': 'web' }
+      await fetch('/api/v1/auth/login', { method: 'POST', headers, body: JSON.stringify(body) })
+    }, { email: ada.email, password: PASSWORD, cookie: true })
+    await page.goto(`${server.url}/o/${slug}/${general.id}`)
+    await sees(page, 'The tide turns at six.')
+    const asked = await page.evaluate(() => performance.getEntriesByType('resource')
+      .map(({ name, startTime, responseEnd }) => ({ path: new URL(name).pathname, startTime, responseEnd })))
+    const words = asked.filter(({ path }) => path.includes('/texts/')).map(({ path }) => path.split('/texts/')[1])
+    assert.deepEqual(words, ['de/first.js'])
+    const of = end => asked.filter(({ path }) => path.endsWith(end))
+    const [first, talk, ...more] = [...of('/start'), ...of(`/${general.id}/messages`)]
+    assert.ok(talk.startTime < first.responseEnd, 'neither waits for the other')
+    assert.deepEqual(more, [], 'and each is asked for once')
+    assert.equal(await page.$eval('html', html => html.lang), 'de')
+    assert.deepEqual(problems, [])
+  })
+
   for (const [view, name] of [[WIDE, 'wide'], [PHONE, 'phone']]) {
     test(`${kind}, ${name}: Hebrew runs from right to left`, async t => {
       const server = await start(t)

@@ -119,11 +119,14 @@ test('a talk that was closed is recovered from its place', async t => {
 })
 
 test('pages lead from the first unread to both ends', async t => {
-  const { stores: [ada, grace], channel } = await pair(t)
+  const { people: [person], stores: [reader, grace], slug, channel } = await pair(t)
   const ids = []
   for (let at = 0; at < 180; at += 1) ids.push((await grace.api.createMessage(channel, { content: `post ${at}` })).data.id)
   await grace.api.markChannelRead(channel, { unread_from: ids[90] })
-  await ada.read(channel, ids[89])
+  await reader.read(channel, ids[89])
+  const ada = person.store()
+  t.after(() => ada.close())
+  await ada.open({ slug, channel })
   const talk = ada.talk(channel)
   await talk.open()
   assert.ok(talk.rows.peek().some(row => row.id === ids[90]))
@@ -178,7 +181,11 @@ test('the next visit shows what the last one left, and then what happened since'
   ada.close()
   await grace.api.createMessage(channel, { content: 'since' })
 
-  const next = person.store({ storage })
+  const asked = []
+  const next = person.store({ storage, fetch: (address, options) => {
+    asked.push(address)
+    return person.fetch(address, options)
+  } })
   next.line.isDown = true
   t.after(() => next.close())
   await next.open({ slug, channel })
@@ -192,6 +199,7 @@ test('the next visit shows what the last one left, and then what happened since'
   next.wake()
   await until('it has caught up', () => again.state.peek() === 'current' && texts(again).join() === 'before,since')
   await until('it is unread', () => next.channel(channel).unread_count === 2)
+  assert.ok(!asked.some(each => each.includes('/messages')), 'what is kept is not fetched')
   await next.signOut()
   assert.deepEqual(await (await storage.open(`tidings-kept-${person.id}`)).list(''), [])
 })

@@ -101,7 +101,7 @@ export const isTransient = error => !(error instanceof Refusal) || error.status 
  * @param {() => string | null | undefined} [options.getUser] The user whom requests are meant for, once known: a session of
  *   somebody else is then refused with `other_user`.
  * @param {Record<string, string>} [options.headers] More headers of each request.
- * @param {(refusal: Refusal) => void} [options.refused] Hears of each refusal before the caller does.
+ * @param {(refusal: Refusal) => void} [options.refused] Hears of each refusal of what was meant for a user, before the caller does.
  * @returns {Api}
  */
 export function createRequests({ base = '', fetch = globalThis.fetch, getUser = () => null, headers = {},
@@ -140,7 +140,7 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
       const refusal = new Refusal(response.status, content ?? {})
       // The cookie may have changed while this was on its way, as another tab logged in. Nothing was done, so it is asked again.
       if (user && !isAgain && refusal.status === 401 && refusal.code.startsWith('token_')) return send(method, path, body, true)
-      refused(refusal)
+      if (user) refused(refusal)
       throw refusal
     }
     return answer(response, content)

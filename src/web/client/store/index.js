@@ -56,7 +56,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const myId = () => me.peek()?.id ?? ''
 
   const api = requests({ base, fetch, headers, getUser: () => me.peek()?.id, refused: refusal => {
-    const how = me.peek() ? endOf(refusal) : null
+    const how = endOf(refusal)
     if (how) end(how)
   } })
 
@@ -216,8 +216,8 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     else streams.pause()
   })
 
-  const visit = createOpening({ api, me, organisations, channels, people, threads, loading, push, outgoing, kept, isOver, ownNames,
-    isKnown: () => isKnown, started })
+  const visit = createOpening({ api, me, organisations, channels, people, threads, messages, loading, push, outgoing, kept, isOver,
+    ownNames, isKnown: () => isKnown, started })
 
   return {
     api, me, ended, build, drafts, threads, outgoing, messages, commands, reminders,

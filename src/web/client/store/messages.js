@@ -1,12 +1,14 @@
 // The talks: those that are open, and the last ones that were.
 
 import { Owner } from '../base/signal.js'
-import { createTalk } from './talk.js'
+import { createTalk, PAGE, UNREAD } from './talk.js'
 
 /** So many talks are kept that nobody looks at. */
 const KEPT = 20
 
 /** @typedef {import('./talk.js').Talk} Talk */
+/** @typedef {import('./talk.js').Page} Page */
+/** @typedef {import('./talk.js').Query} Query */
 /** @typedef {import('../net/request.js').Position} Position */
 
 /**
@@ -23,16 +25,28 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
   /** By channel, or channel and thread; the latest used last. @type {Map<string, Talk>} */
   const talks = new Map()
 
-  /** @param {string} channel @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>} */
-  const pagesOfChannel = channel => async query => {
+  /** The first page of the channel that is about to be opened. @type {{ channel: string, page: Promise<Page | null> } | null} */
+  let early = null
+
+  /** @param {string} channel @param {Query} query @returns {Promise<Page>} */
+  const fetchPage = async (channel, query) => {
     const { data, next, previous, position } = await api.listMessages(channel, query)
     return { messages: data, position, ...edges(query, next, previous) }
+  }
+
+  /** @param {string} channel @returns {(query: Query) => Promise<Page>} */
+  const pagesOfChannel = channel => async query => {
+    const known = early?.channel === channel && query.around === UNREAD ? early.page : null
+    early = null
+    const page = await known
+    // A stream that has a later place does not tell what happened before that.
+    return page && !streams.of(channel).place() ? page : fetchPage(channel, query)
   }
 
   /**
    * @param {string} channel
    * @param {string} thread
-   * @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>}
+   * @returns {(query: Query) => Promise<Page>}
    */
   const pagesOfThread = (channel, thread) => async query => {
     if (!query.before && !query.after && !query.around) {
@@ -76,7 +90,7 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
   const make = (key, channel, thread) => {
     const fetchPage = thread ? pagesOfThread(channel, thread) : pagesOfChannel(channel)
     const talk = createTalk({ channel, thread, fetchPage, stream: streams.of(channel), recorder, clock, seen,
-      kept: async () => (thread ? null : kept.talk(channel)) })
+      kept: async () => (thread || early?.channel === channel ? null : kept.talk(channel)) })
     // It outlives the screen that asks for it first.
     if (!thread) owner.run(() => ends.set(key, kept.keepTalk(talk, organisation)))
     return talk
@@ -93,6 +107,17 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
     /** @param {string} channel @param {string | null} [thread] */
     peek: (channel, thread = null) => talks.get(thread ? `${channel}/${thread}` : channel) ?? null,
     inChannel,
+
+    /**
+     * Asks for a channel's first page before it is known who asks. If that fails, the page is asked for again when the talk opens.
+     *
+     * @param {string} channel
+     * @returns {() => void} Has the talk use it, if that is opened next.
+     */
+    ask(channel) {
+      const page = fetchPage(channel, { limit: PAGE, around: UNREAD }).catch(() => null)
+      return () => { early = { channel, page } }
+    },
 
     /** What was pushed in a channel may be incomplete. @param {string} channel */
     lose(channel) {
@@ -111,7 +136,7 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
 /**
  * A page's `next` leads on in its own direction, which for a page after a message is to what is newer.
  *
- * @param {import('./talk.js').Query} query
+ * @param {Query} query
  * @param {object | null} next
  * @param {object | null} previous
  */

@@ -14,6 +14,7 @@ import { soon } from './storage.js'
  * @param {ReturnType<typeof import('./channels.js').createChannels>} parts.channels
  * @param {ReturnType<typeof import('./people.js').createPeople>} parts.people
  * @param {ReturnType<typeof import('./threads.js').createThreads>} parts.threads
+ * @param {ReturnType<typeof import('./messages.js').createMessages>} parts.messages
  * @param {ReturnType<typeof import('./loading.js').createLoading>} parts.loading
  * @param {ReturnType<typeof import('../net/push.js').createPush>} parts.push
  * @param {ReturnType<typeof import('./outgoing.js').createOutgoing>} parts.outgoing
@@ -23,8 +24,8 @@ import { soon } from './storage.js'
  * @param {() => boolean} parts.isKnown Whether a start was taken in.
  * @param {(start: any) => void} parts.started
  */
-export function createOpening({ api, me, organisations, channels, people, threads, loading, push, outgoing, kept, isOver, ownNames,
-  isKnown, started }) {
+export function createOpening({ api, me, organisations, channels, people, threads, messages, loading, push, outgoing, kept, isOver,
+  ownNames, isKnown, started }) {
   let isConnected = false
   /** What was asked for last is what is shown. */
   let latest = 0
@@ -53,9 +54,20 @@ export function createOpening({ api, me, organisations, channels, people, thread
     kept.keepStart(() => keptStart(me.value, organisations.organisations.value, organisations.organisation.value, channels, push))
   }
 
-  /** Fetches the start, and connects with what it gives. @param {number} own @param {string} [slug] @param {string} [channel] */
+  /**
+   * Fetches the start, and connects with what it gives. Where nothing is shown yet, the channel's first page is asked for at the
+   * same time.
+   *
+   * @param {number} own
+   * @param {string} [slug]
+   * @param {string} [channel]
+   */
   const begin = async (own, slug, channel) => {
-    const { start, position } = await loading.fetchStart(slug, channel)
+    const starting = loading.fetchStart(slug, channel)
+    const use = channel && !isKnown() ? messages.ask(channel) : null
+    const { start, position } = await starting
+    // The session may have changed between the two: nobody is shown what somebody else could read.
+    if (channel && channels.peek(channel)) use?.()
     if (start.organisation && own === latest) show(start.organisation.id)
     connect(start.connection_token, start.streams.map((/** @type {string} */ name) => [name, position]))
   }

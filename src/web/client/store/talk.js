@@ -15,7 +15,9 @@ import { soon } from './storage.js'
 /** @typedef {{ before?: string, after?: string, around?: string, limit?: number }} Query */
 /** @typedef {{ messages: Message[], root?: Root, hasOlder: boolean, hasNewer: boolean, position: Position | null }} Page */
 
-const PAGE = 50
+export const PAGE = 50
+/** Where a channel opens. */
+export const UNREAD = 'unread'
 /** The most that the API answers at once. */
 const MOST_PAGE = 200
 
@@ -50,7 +52,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
   let cancelRetry = () => {}
 
   /** Where it opens. @type {Query} */
-  const beginning = thread ? {} : { around: 'unread' }
+  const beginning = thread ? {} : { around: UNREAD }
 
   const state = computed(() => {
     if (isGone.value || stream.isGone.value) return /** @type {State} */ ('gone')
