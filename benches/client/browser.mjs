@@ -64,7 +64,7 @@ export async function person(t, world, email, args = []) {
 /** Opens a channel, and waits until its talk stands. The milliseconds that it took. */
 export async function visit(page, url, world, channel = world.large) {
   await page.bringToFront()
-  await page.goto(`${url}/o/${world.slug}/${channel}`, { waitUntil: 'commit' }).catch(() => page.goto(`${url}/o/${world.slug}/${channel}`))
+  await page.goto(`${url}/o/${world.slug}/${channel}`, { waitUntil: 'domcontentloaded' })
   return page.evaluate(() => bench.first)
 }
 
