@@ -36,7 +36,7 @@ const SECTIONS: [(&str, &[&str], &str); 5] = [
     ),
     (
         "Push",
-        &["fan-out", "storm", "idle-socket", "crowd"],
+        &["fan-out", "storm", "idle-socket"],
         "In `fan-out`, the next post goes out when all sockets have an earlier one, with one or eight posts in flight. In `storm`, \
          all sockets lose their connection, miss 50 messages, and come back at once; the result is the time until the last one has \
          everything, and the latencies are those of another client meanwhile. The limit writes the same bytes to as many sockets.",
