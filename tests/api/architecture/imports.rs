@@ -116,7 +116,9 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
             let module = path.to_str().unwrap().replace('/', "::");
             let module = module.strip_suffix("::mod").unwrap_or(if module == "lib" { "" } else { &module }).to_owned();
             let text = fs::read_to_string(&file).unwrap();
-            let text = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
+            let text = ["mod tests", "pub mod tests"]
+                .iter()
+                .fold(&*text, |text, tests| text.split(&format!("#[cfg(test)]\n{tests}")).next().unwrap());
             (module, text.lines().map(uncommented).collect::<Vec<_>>().join("\n"))
         })
         .collect();
