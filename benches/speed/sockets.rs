@@ -225,9 +225,10 @@ fn remember(greetings: &mut [Value], answer: &str) {
     let answer: Value = serde_json::from_str(answer).unwrap();
     let Some(subs) = answer["connect"]["subs"].as_object() else { return };
     let last = |sub: &Value| {
-        sub["publications"].as_array().and_then(|publications| publications.last()).unwrap_or(sub)["offset"].as_u64()
+        let last = sub["publications"].as_array().and_then(|publications| publications.last());
+        last.unwrap_or(sub)["offset"].as_u64().unwrap_or(0) // left out in JSON if it is 0
     };
-    let (Some(sub), Some(offset)) = (subs.values().next(), subs.values().filter_map(last).max()) else { return };
+    let (Some(sub), Some(offset)) = (subs.values().next(), subs.values().map(last).max()) else { return };
     for asked in asked_for(greetings) {
         asked["recover"] = Value::Bool(true);
         asked["epoch"] = sub["epoch"].clone();

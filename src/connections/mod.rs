@@ -47,7 +47,7 @@ const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Connections that are accepted and in the runtime's queue to be served for the first time. More wait outside it: requests of others
 /// would be behind them.
-const STARTING: usize = 64;
+const STARTING: usize = 8;
 /// The answer to a connection for which there is no slot.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
