@@ -20,9 +20,9 @@
 //!
 //! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
 //! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks),
-//! [`push::external`] (a Centrifugo that serves live push instead of this server) and [`connections::acme`] (the authority that gives
-//! the server's certificate). [`net::trusted_authorities`] holds the certificates that these five trust. [`web`] has the embedded pages that links in mails lead to, and [`metrics`] what
-//! monitoring reads.
+//! [`push::external`] (a Centrifugo that serves live push instead of this server) and [`connections::acme`] (the authority that
+//! gives the server's certificate). [`net::trusted_authorities`] holds the certificates that these five trust. [`web`] has the
+//! embedded pages that links in mails lead to and the web client, and [`metrics`] what monitoring reads.
 //!
 //! # Who imports whom
 //! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import

@@ -1,8 +1,9 @@
 //! HTTP/1.1 connections, in TLS or without, with a certificate from files or from an authority ([`acme`]): accepts them within
 //! bounds, serves them with deadlines, and closes them when the server stops.
 //!
-//! HTTP/2 is not supported: its streams would multiply what one connection may hold, and it would not show the client's first screen
-//! sooner (docs/performance.md). A reverse proxy that speaks HTTP/2 to browsers speaks HTTP/1.1 to this server. An upgraded WebSocket keeps its connection's slot until it is closed.
+//! HTTP/2 is not supported: its streams would multiply what one connection may hold, and it would not show the client's first
+//! screen sooner (docs/performance.md). A reverse proxy that speaks HTTP/2 to browsers speaks HTTP/1.1 to this server. An upgraded
+//! WebSocket keeps its connection's slot until it is closed.
 
 pub mod acme;
 mod answer;
@@ -45,8 +46,8 @@ use crate::{
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after accepting has failed: at once it would only fail again.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Connections that are accepted and in the runtime's queue to be served for the first time. More wait outside it: requests of others
-/// would be behind them.
+/// Most accepted connections in the runtime's queue that it has not begun to serve. Further ones wait outside of it, so that the
+/// requests of others don't stand behind them.
 const STARTING: usize = 8;
 /// The answer to a connection for which there is no slot.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -131,12 +132,13 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
     served.tasks.shutdown().await;
 }
 
+/// What [`serve`] does next.
 enum Next {
     Accepted(io::Result<Accepted>),
     Begins(OwnedSemaphorePermit),
 }
 
-/// The connections that are served, and those that wait for it.
+/// The tasks of connections, and the accepted connections that have none yet.
 struct Served {
     tasks: JoinSet<()>,
     in_reserve: VecDeque<AbortHandle>,

@@ -1,11 +1,10 @@
 //! The Centrifugo client protocol v2, on the same port as the API.
 //!
-//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`] and its [`outbox`];
-//! [`flushing`] sends them.
-//! [`protocol`] defines the messages, [`codes`] the numbers in them, and [`encoding`] turns them into frames. [`connecting`],
-//! [`subscribing`] and [`commands`] answer a client, whom its tokens identify. [`socket`] runs a WebSocket after its
-//! [`handshake`], and [`event_stream`] a stream of server-sent events, each with a [`heartbeat`]. [`abuse_bounds`] bounds what
-//! a client sends for nothing.
+//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`] and its [`outbox`], and
+//! [`flushing`] sends what they have queued. [`protocol`] defines the messages, [`codes`] the numbers in them, and [`encoding`]
+//! turns them into frames. [`connecting`], [`subscribing`] and [`commands`] answer a client, whom its tokens identify. [`socket`]
+//! runs a WebSocket after its [`handshake`], and [`event_stream`] a stream of server-sent events, each with a [`heartbeat`].
+//! [`abuse_bounds`] bounds what a client sends for nothing.
 
 pub mod abuse_bounds;
 pub mod codes;
