@@ -33,8 +33,8 @@ test('docs/start.md leads from an empty machine to an invited team', { timeout: 
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   run(join(root, 'dist.sh'), [binary(), server.path('root')])
-  const pages = join(root, 'src/web/pages') // a debug build reads its pages from there
-  cpSync(pages, server.path(pages), { recursive: true })
+  const files = join(root, 'src/web') // a debug build reads its pages and its client from there
+  cpSync(files, server.path(files), { recursive: true })
   const backups = server.path('var/lib/private/tidings/backups')
   const printed = []
   await server.run(reader)
