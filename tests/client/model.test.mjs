@@ -190,8 +190,11 @@ async function compare(server, tabs, world, { id, slug }) {
     } finally {
       fresh.close()
     }
-    await until(() => tab.listener.difference(), () => tab.listener.difference() === null)
+    const unequal = () => tab.listener.difference(world.left.get(person.id))
+    await until(unequal, () => unequal() === null)
+    tab.listener.forget()
   }
+  for (const channels of world.left.values()) channels.clear()
 }
 
 async function compareTalk(person, talk, fresh) {

@@ -15,11 +15,13 @@ function createRecord() {
     streams.set(name, known)
     return known
   }
-  return {
+  const record = {
     streams,
+    count: 0,
     hear(name, data, offset) {
       if (name.includes('/') && STATES.has(data.notification_type)) return
-      of(name).heard.push(offset)
+      record.count += 1
+      of(name).heard.push({ offset, channel: data.modification_ids?.channel_id })
     },
     /** What came before this is not known. */
     lose(name, offset) {
@@ -27,6 +29,7 @@ function createRecord() {
     },
     end: name => streams.delete(name),
   }
+  return record
 }
 
 export function listen(server, person) {
@@ -76,20 +79,33 @@ export function listen(server, person) {
       subscription.on('unsubscribed', () => theirs.end(channel))
       subscription.subscribe()
     },
-    /** What the two heard otherwise, of the streams that both hear. */
-    difference() {
+    /**
+     * What the two heard otherwise, of the streams that both hear. Recovery leaves out the mentions in channels that the person
+     * has left, which whoever was connected has heard.
+     *
+     * @param {Set<string>} left
+     */
+    difference(left) {
+      const isSure = (name, channel) => !name.includes('/') || !left.has(channel)
       for (const [name, own] of ours.streams) {
         const its = theirs.streams.get(name)
         if (!its) continue
         const from = Math.max(own.from, its.from)
-        const [here, there] = [own, its].map(({ heard }) => heard.filter(offset => offset > from).join(' '))
+        const [here, there] = [own, its].map(({ heard }) => heard
+          .filter(({ offset, channel }) => offset > from && isSure(name, channel)).map(({ offset }) => offset).join(' '))
         if (here !== there) return `${person.name} heard of ${name}: ${here}\ninstead of ${there}`
       }
       return null
     },
+    /** Begins anew with the comparison. */
+    forget() {
+      for (const { streams } of [ours, theirs]) {
+        for (const stream of streams.values()) stream.heard = []
+      }
+    },
     /** Connects at once, as a tab does when the network is back. By then its backoff may be 20 s. */
     wake: () => push.wake(),
-    heard: () => [...ours.streams.values()].reduce((sum, { heard }) => sum + heard.length, 0),
+    heard: () => ours.count,
     close() {
       isOver = true
       push.stop()

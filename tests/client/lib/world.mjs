@@ -19,10 +19,18 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
   const messages = []
   let made = 0
   let role = null
+  /** By person, the channels that they have left lately, or tried to. */
+  const left = new Map(people.map(({ id }) => [id, new Set()]))
   const text = () => `${chance.pick(WORDS)} ${made += 1}`
   const recent = () => messages[messages.length - 1 - chance.below(Math.min(messages.length, 12))]
   const some = () => chance.pick([recent, () => chance.pick(messages)])()
   const other = by => chance.pick(people.filter(person => person !== by))
+  /** A channel that the person is about to leave. */
+  const leftBy = ({ id }) => {
+    const channel = chance.pick(channels)
+    left.get(id).add(channel)
+    return channel
+  }
   const note = (by, data) => messages.push({ id: data.id, thread: data.thread_id, channel: data.channel_id, by })
 
   const things = {
@@ -78,9 +86,12 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
       channels.push(data.id)
     },
     join: by => by.api.joinChannel(chance.pick(channels), {}),
-    leave: by => by.api.leaveChannel(chance.pick(channels)),
+    leave: by => by.api.leaveChannel(leftBy(by)),
     add: by => by.api.addChannelMembers(chance.pick(channels), { user_ids: [other(by).id] }),
-    expel: by => by.api.removeChannelMember(chance.pick(channels), other(by).id),
+    expel: by => {
+      const guest = other(by)
+      return by.api.removeChannelMember(leftBy(guest), guest.id)
+    },
     rename: by => by.api.updateChannel(chance.pick(channels), { name: `channel ${made += 1}`, topic: text() }),
     archive: by => by.api.archiveChannel(chance.pick(channels), { archived: true }),
     restore: by => by.api.archiveChannel(chance.pick(channels), { archived: false }),
@@ -133,6 +144,7 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
   return {
     channels,
     messages,
+    left,
 
     /** Does one thing; answers whether it was not refused. */
     async act() {
