@@ -21,7 +21,7 @@ function createRecord() {
     hear(name, data, offset) {
       if (name.includes('/') && STATES.has(data.notification_type)) return
       record.count += 1
-      of(name).heard.push({ offset, channel: data.modification_ids?.channel_id })
+      of(name).heard.push({ offset, type: data.notification_type, channel: data.data?.channels_id })
     },
     /** What came before this is not known. */
     lose(name, offset) {
@@ -80,8 +80,8 @@ export function listen(server, person) {
       subscription.subscribe()
     },
     /**
-     * What the two heard otherwise, of the streams that both hear. Recovery leaves out the mentions in channels that the person
-     * has left, which whoever was connected has heard.
+     * What the two heard otherwise, of the streams that both hear. Recovery leaves out what concerns channels that the person
+     * has left, and whoever was connected has heard it.
      *
      * @param {Set<string>} left
      */
@@ -92,7 +92,8 @@ export function listen(server, person) {
         if (!its) continue
         const from = Math.max(own.from, its.from)
         const [here, there] = [own, its].map(({ heard }) => heard
-          .filter(({ offset, channel }) => offset > from && isSure(name, channel)).map(({ offset }) => offset).join(' '))
+          .filter(({ offset, channel }) => offset > from && isSure(name, channel))
+          .map(({ offset, type }) => `${offset} ${type ?? 'message'}`).join(', '))
         if (here !== there) return `${person.name} heard of ${name}: ${here}\ninstead of ${there}`
       }
       return null
