@@ -8,6 +8,7 @@ mod guesses;
 pub mod networks;
 mod permits;
 pub mod turns;
+pub mod unpublished;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 

@@ -31,7 +31,7 @@ use crate::{
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
-    limits::{Limits, admission::ConnectionSlots},
+    limits::{Limits, admission::ConnectionSlots, unpublished::Unpublished},
     mail::transport::Mailer,
     metrics::Metrics,
     net::origins::Origins,
@@ -73,6 +73,8 @@ pub struct Inner {
     pub trusted_proxies: Vec<IpNet>,
     /// The slots for clients' connections.
     pub connection_slots: Arc<ConnectionSlots>,
+    /// The requests whose changes are not sent to their listeners yet.
+    pub unpublished: Arc<Unpublished>,
     pub metrics: Arc<Metrics>,
     /// Wakes the background jobs.
     pub wakeups: Arc<Wakeups>,

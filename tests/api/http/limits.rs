@@ -4,7 +4,7 @@ use serde_json::json;
 use tidings::error::Code;
 
 use crate::{
-    harness::{Reply, Server, unknown_id},
+    harness::{Reply, Server, text, unknown_id},
     receiver::Receiver,
     socket::Socket,
     wire::{self, Wire},
@@ -100,6 +100,23 @@ async fn a_slow_reader_is_disconnected_and_delays_nobody() {
     assert_eq!(code, Some(3008));
     ada.say(&channel, "afterwards").await;
     assert_eq!(quick.on(&channel).await["content"], "afterwards");
+}
+
+#[tokio::test]
+async fn more_posts_than_may_be_unpublished_wait_and_arrive() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    let ada = server.user("ada").await;
+    let channel = ada.general(&ada.organisation("Engines").await).await;
+    let mut socket = Socket::connect(&ada).await;
+    socket.subscribe(&channel).await;
+    let mut posted = futures_util::future::join_all((0..100).map(|_| ada.say(&channel, "hello"))).await;
+    let mut heard = Vec::new();
+    while heard.len() < posted.len() {
+        heard.push(text(&socket.on(&channel).await["id"]));
+    }
+    posted.sort();
+    heard.sort();
+    assert_eq!(heard, posted);
 }
 
 #[tokio::test]
