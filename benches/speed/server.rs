@@ -26,8 +26,13 @@ pub struct Server {
 
 impl Server {
     pub fn start(build: &Build, folder: &Path) -> Server {
+        Server::with_rate_limit(build, folder, "off")
+    }
+
+    /// `on`, as in use, or `off`.
+    pub fn with_rate_limit(build: &Build, folder: &Path, rate_limit: &str) -> Server {
         let mut process = Command::new(&build.path)
-            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--connections-per-address", "20000"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", rate_limit, "--connections-per-address", "20000"])
             .args(["--push-token-seconds", "86400", "--allow-private-webhooks", "127.0.0.0/8", "--log", "error", "--data-dir"])
             .arg(folder)
             .stdout(Stdio::piped())

@@ -67,16 +67,25 @@ pub fn paced(bench: &mut Bench, sockets: usize) {
     bench.turns(&format!("fan-out-paced, sockets: {sockets}"), MILLISECONDS, subjects);
 }
 
-/// As many posts as the rate limits let one author make: a burst, and then so many a second.
+/// About as many posts as the rate limits let one author make: a burst, and then so many a second.
 pub fn flood(bench: &mut Bench, sockets: usize) {
-    let (burst, rate, seconds): (u32, u32, u32) = (bench.size(240, 5), 60, bench.size(5, 1));
+    let (burst, rate, seconds): (u32, u32, u32) = (bench.size(200, 5), 50, bench.size(5, 1));
+    let refilled = bench.size(Duration::from_secs(4), Duration::ZERO); // after the round before
     let sockets = bench.size(sockets, sockets / 50);
-    let places = bench.places(people(sockets), people(sockets));
+    let limited = |Place { build, world, server }: Place| {
+        server.stop();
+        let server = Server::with_rate_limit(&build, &world.data(), "on");
+        Place { build, world, server }
+    };
+    let places: Vec<Place> = bench.places(people(sockets), people(sockets)).into_iter().map(limited).collect();
     let subjects = places.iter().map(|place| {
         let mut listeners = Listeners::new(place, sockets, true);
         let due: Vec<Duration> =
             (0..burst + rate * seconds).map(|n| Duration::from_secs(1) * n.saturating_sub(burst) / rate).collect();
-        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due))
+        Subject::server(&place.build, &place.server, move |server| {
+            std::thread::sleep(refilled);
+            pace(server.id(), &mut listeners, &due)
+        })
     });
     let subjects = subjects.collect();
     bench.turns(&format!("fan-out-flood, sockets: {sockets}"), MILLISECONDS, subjects);
