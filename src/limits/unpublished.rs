@@ -1,7 +1,6 @@
-//! Bounds how far a user gets ahead of the deliveries of what they do: a request that may change something counts from its start
-//! until the publisher has sent what it has changed, and a user with too many of them waits. So an author is as fast as messages
-//! reach their sockets, however many listen, and the deliveries of others don't queue behind a flood. The rate limits alone would
-//! let one author be seconds ahead of 10,000 listeners.
+//! Bounds the backlog of publications that one user can cause. A request that may change something counts from its start until the
+//! publisher has sent what was committed before its end, and a user at the bound waits. The rate limits don't know the size of an
+//! audience: alone, they let one author queue seconds of deliveries to 10,000 listeners, and those of other authors wait behind them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,28 +11,28 @@ use tokio::sync::Notify;
 
 use crate::id::UserId;
 
-/// Most of one user before further requests wait, if rates are limited. Others hardly ever meet it: 8 posts to a hundred
-/// listeners are sent within milliseconds.
+/// At most 8 requests of a user count at once: deliveries to 10,000 listeners are then some 90 ms behind (bench "fan-out-flood"). To a
+/// hundred listeners, 8 posts are sent within milliseconds, so that nobody waits.
 const MOST: usize = 8;
 
 #[derive(Default)]
 pub struct Unpublished {
     state: Mutex<State>,
-    /// Notified when a user has fewer.
+    /// Notified when a user is below the bound again.
     eased: Notify,
 }
 
 #[derive(Default)]
 struct State {
     of_users: HashMap<UserId, usize>,
-    /// Commits that the publisher got, and those of them that it has sent.
+    /// The number of commits that the publisher got, and of those that it has sent.
     committed: u64,
     published: u64,
     /// Requests that have ended, each with the number of commits that must be sent before it no longer counts.
     ended: VecDeque<(u64, UserId)>,
 }
 
-/// A request that counts, and does so until this is dropped and what was committed before is sent.
+/// Counts a request until this is dropped and all commits up to then are sent.
 struct Counted(Arc<Unpublished>, UserId);
 
 impl Drop for Counted {
@@ -45,45 +44,45 @@ impl Drop for Counted {
     }
 }
 
-/// Where a request keeps that it counts. It lives as long as the request.
+/// Data of each request: keeps it counted for as long as the request exists.
 #[derive(Clone, Default)]
-pub struct Place(Arc<OnceLock<Counted>>);
+pub struct RequestGuard(Arc<OnceLock<Counted>>);
 
 impl Unpublished {
-    /// Waits until the user has few enough, and counts this request.
-    pub async fn begin(self: &Arc<Self>, user: UserId, place: &Place) {
-        loop {
+    /// Counts the request, once the user is below the bound. A request whose session is checked twice counts once: otherwise it
+    /// could wait for itself.
+    pub async fn begin(self: &Arc<Self>, user: UserId, request: &RequestGuard) {
+        while request.0.get().is_none() {
             let eased = self.eased.notified();
-            if self.has_begun(user) {
-                // A request that proves its session twice begins twice; the second is dropped here.
-                _ = place.0.set(Counted(self.clone(), user));
+            if self.try_count(user) {
+                _ = request.0.set(Counted(self.clone(), user));
                 return;
             }
             eased.await;
         }
     }
 
-    fn has_begun(&self, user: UserId) -> bool {
+    fn try_count(&self, user: UserId) -> bool {
         let mut state = self.state();
         let count = state.of_users.entry(user).or_default();
-        let has_room = *count < MOST;
-        *count += usize::from(has_room);
-        has_room
+        let is_below = *count < MOST;
+        *count += usize::from(is_below);
+        is_below
     }
 
-    /// The publisher gets a commit.
+    /// Notes a commit that goes to the publisher.
     pub fn committed(&self) {
         self.state().committed += 1;
     }
 
-    /// So many commits are sent, or will never be.
+    /// Notes that so many more commits are sent, or that nothing here sends them.
     pub fn published(&self, count: u64) {
         let mut state = self.state();
         state.published += count;
         self.release(state);
     }
 
-    /// No longer counts the ended requests whose commits are sent.
+    /// Stops counting the ended requests whose commits are sent.
     fn release(&self, mut state: MutexGuard<'_, State>) {
         let (mut has_eased, published) = (false, state.published);
         while let Some((_, user)) = state.ended.pop_front_if(|(committed, _)| *committed <= published) {
@@ -116,15 +115,16 @@ mod tests {
         let unpublished = Arc::<Unpublished>::default();
         let (user, other) = (UserId::new(), UserId::new());
         let begin = |user| {
-            let place = Place::default();
-            unpublished.begin(user, &place).now_or_never().map(|()| place)
+            let guard = RequestGuard::default();
+            unpublished.begin(user, &guard).now_or_never().map(|()| guard)
         };
-        let mut places: Vec<Place> = (0..MOST).map(|_| begin(user).unwrap()).collect();
+        let mut guards: Vec<RequestGuard> = (0..MOST).map(|_| begin(user).unwrap()).collect();
         assert!(begin(user).is_none());
         assert!(begin(other).is_some());
-        places.pop();
+        unpublished.begin(user, &guards[0]).now_or_never().expect("a request never waits for itself");
+        guards.pop();
         assert!(begin(user).is_some());
-        drop(places);
+        drop(guards);
         assert!(unpublished.state().of_users.is_empty());
     }
 
@@ -133,16 +133,16 @@ mod tests {
         let unpublished = Arc::<Unpublished>::default();
         let user = UserId::new();
         for _ in 0..MOST {
-            let place = Place::default();
-            unpublished.begin(user, &place).await;
+            let guard = RequestGuard::default();
+            unpublished.begin(user, &guard).await;
             unpublished.committed();
         }
-        let place = Place::default();
-        let mut begins = Box::pin(unpublished.begin(user, &place));
+        let guard = RequestGuard::default();
+        let mut begins = Box::pin(unpublished.begin(user, &guard));
         assert!(futures_util::poll!(&mut begins).is_pending());
         unpublished.published(1);
         begins.await;
-        drop(place);
+        drop(guard);
         assert_eq!(unpublished.state().of_users[&user], MOST);
         unpublished.published(MOST as u64 - 1);
         assert!(unpublished.state().of_users.is_empty());

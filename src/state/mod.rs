@@ -73,7 +73,7 @@ pub struct Inner {
     pub trusted_proxies: Vec<IpNet>,
     /// The slots for clients' connections.
     pub connection_slots: Arc<ConnectionSlots>,
-    /// The requests whose changes are not sent to their listeners yet.
+    /// The requests whose changes the publisher has not sent yet.
     pub unpublished: Arc<Unpublished>,
     pub metrics: Arc<Metrics>,
     /// Wakes the background jobs.

@@ -148,8 +148,8 @@ fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
 }
 
 /// Admits a request with a live session. 403 if it is a program's whose token is not for the operation, 409 if it is meant for
-/// another user than the session's. A request that may change something waits until what enough of the user's
-/// earlier ones have changed is sent.
+/// another user than the session's. A request that may change something waits while the user is at the bound of
+/// [`Unpublished`](crate::limits::unpublished::Unpublished).
 async fn admit(req: &Request, caller: Caller) -> Result<Caller> {
     let template = req.data().map_or("", |PathPattern(template)| template);
     caller.grant.require_operation(req.method().as_str(), template.strip_prefix("/api/v1").unwrap_or(template))?;
@@ -163,9 +163,9 @@ async fn admit(req: &Request, caller: Caller) -> Result<Caller> {
     let app = app(req);
     if app.site.rate_limit
         && !req.method().is_safe()
-        && let Some(place) = req.data()
+        && let Some(request) = req.data()
     {
-        app.unpublished.begin(caller.user, place).await;
+        app.unpublished.begin(caller.user, request).await;
     }
     Ok(caller)
 }
