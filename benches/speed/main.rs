@@ -51,8 +51,8 @@ struct Arguments {
     /// Runs everything once in the smallest size, to see that it works.
     #[arg(long)]
     tiny: bool,
-    /// Writes all figures into docs/performance.md.
-    #[arg(long, conflicts_with_all = ["tiny", "names"])]
+    /// Writes the sections of docs/performance.md that were measured.
+    #[arg(long, conflicts_with = "tiny")]
     write: bool,
     /// What `cargo bench` adds.
     #[arg(long, hide = true)]

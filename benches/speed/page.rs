@@ -1,4 +1,4 @@
-//! Writes docs/performance.md down to the figures of other benches, and its plots.
+//! Writes the sections of docs/performance.md whose scenarios were measured, and their plots.
 
 use std::{
     fmt::Write,
@@ -13,15 +13,7 @@ use super::{
     table::number,
 };
 
-/// The first heading that this bench does not write.
-const KEPT: &str = "## The writer";
-
-const INTRODUCTION: &str = "Every figure on this page is printed by the command above it. The server is the release binary in \
-a process of its own, and its clients are other processes, which send prepared bytes over raw sockets and share the cores with it.";
-
-const COLUMNS: &str = "The columns: the result and the latencies are medians of several rounds. CPU is the time of the server's \
-process in user mode and in the kernel, for each unit of work. The limit is what a program that does only the unavoidable part of \
-the same work reached in the same rounds. A row with a foreign share ran beside other programs that took so much of the machine.";
+const COLUMNS: &str = "| Scenario | Result | p50, p99 | CPU each | Limit | Besides |\n|---|---|---|---|---|---|\n";
 
 /// The longest line of the page, but for tables.
 const LINE: usize = 125;
@@ -51,7 +43,8 @@ const SECTIONS: [(&str, &[&str], &str); 5] = [
     (
         "Mixed load",
         &["mixed"],
-        "Clients read, post, search and lose their connections: for a minute, or as long as `--minutes` says.",
+        "Clients read, post, search and lose their connections: for a minute, or as long as `--minutes` says. Two servers run at \
+         once, and the clients of one ask for compressed answers.",
     ),
 ];
 
@@ -59,33 +52,37 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")
 }
 
+/// Renews what was measured and leaves everything else on the page as it is.
 pub fn write(rows: &[Row], label: &str) {
     let path = folder().join("performance.md");
-    let former = fs::read_to_string(&path).unwrap();
-    let kept = &former[former.find(KEPT).expect("the page has the sections of the other benches")..];
-    fs::write(&path, page(rows, label) + kept).unwrap();
-}
-
-fn page(rows: &[Row], label: &str) -> String {
-    let machine = machine::description();
-    let mut page = format!("# Performance\n\n{}", wrapped(&format!("{INTRODUCTION} The machine: {machine}.")));
-    _ = write!(page, "\n{}\n```sh\ncargo bench --bench speed\n```\n", wrapped(COLUMNS));
+    let mut page = fs::read_to_string(&path).unwrap();
     for (heading, names, introduction) in SECTIONS {
         let belongs = |row: &&Row| {
             let name = row.scenario.split(&[',', ' '][..]).next().unwrap();
             names.iter().any(|start| name == *start || name.strip_prefix(start).is_some_and(|rest| rest.starts_with('-')))
         };
         let shown: Vec<&Row> = rows.iter().filter(belongs).filter(|row| row.label == label).collect();
-        if shown.is_empty() {
-            continue;
+        if !shown.is_empty() {
+            let lines: String = shown.into_iter().map(line).collect();
+            let section = format!("{}\n{COLUMNS}{lines}{}", introduced(introduction), plots(heading, rows, label));
+            replace(&mut page, heading, &section);
         }
-        _ = write!(page, "\n## {heading}\n\n{}\n", wrapped(introduction));
-        page.push_str("| Scenario | Result | p50, p99 | CPU each | Limit | Besides |\n|---|---|---|---|---|---|\n");
-        shown.into_iter().for_each(|row| page.push_str(&line(row)));
-        page.push_str(&plots(heading, rows, label));
     }
-    page.push('\n');
-    page
+    fs::write(&path, page).unwrap();
+}
+
+/// What stands between a heading of the page and the next one becomes this text.
+fn replace(page: &mut String, heading: &str, text: &str) {
+    let heading = format!("\n## {heading}\n\n");
+    let begin = page.find(&heading).expect("the page has a heading for each section") + heading.len();
+    let end = page[begin..].find("\n## ").map_or(page.len(), |length| begin + length);
+    page.replace_range(begin..end, text);
+}
+
+/// The introduction of a section, with the day and the machine of its figures.
+fn introduced(introduction: &str) -> String {
+    let day = jiff::Zoned::now().strftime("%-d %B %Y");
+    wrapped(&format!("{introduction} Measured on {day}, {}.", machine::description()))
 }
 
 /// A paragraph in lines.
@@ -158,15 +155,12 @@ fn plots(heading: &str, rows: &[Row], label: &str) -> String {
             ];
             plot("Cost of a delivery against the number of sockets", "sockets", "µs of CPU", lines)
         })],
-        "Mixed load" => rows
-            .iter()
-            .filter(|row| row.scenario.starts_with("mixed") && row.label == label)
-            .map(|row| {
-                let lines = vec![("resident", row.run.series.clone())];
-                let title = "Memory during the mixed load";
-                ("mixed", Plot { title, x: "seconds", y: "MiB", is_logarithmic: false, lines })
-            })
-            .collect(),
+        "Mixed load" => {
+            let mixed = rows.iter().filter(|row| row.scenario.starts_with("mixed") && row.label == label);
+            let lines = mixed.map(|row| (row.scenario.as_str(), row.run.series.clone())).collect();
+            let title = "Memory during the mixed load";
+            vec![("mixed", Plot { title, x: "seconds", y: "MiB", is_logarithmic: false, lines })]
+        }
         _ => Vec::new(),
     };
     let mut shown = String::new();

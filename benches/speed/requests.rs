@@ -43,6 +43,8 @@ pub struct Done {
     pub refused: usize,
     /// Of one answer, with its head.
     pub bytes: usize,
+    /// Of all answers that are counted in `all`.
+    pub received: usize,
     /// Milliseconds.
     pub p50: f64,
     pub p95: f64,
@@ -60,12 +62,14 @@ struct Seen {
     all: usize,
     refused: usize,
     bytes: usize,
+    received: usize,
 }
 
 impl Seen {
     fn add(&mut self, status: u16, bytes: usize, took: Option<Duration>) {
         self.all += 1;
         self.bytes = bytes;
+        self.received += bytes;
         self.refused += usize::from(!(200..300).contains(&status));
         self.took.extend(took);
     }
@@ -174,6 +178,7 @@ fn report(seen: &mut Seen) {
         all: seen.all,
         refused: seen.refused,
         bytes: seen.bytes,
+        received: seen.received,
         p50: at(0.5),
         p95: at(0.95),
         p99: at(0.99),
