@@ -1,5 +1,7 @@
 //! The consequences of a committed change, as plain data: rows of the event log, and effects in memory.
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId};
 
 /// The name of a push channel.
@@ -289,7 +291,7 @@ impl Event {
 }
 
 /// An effect of a transaction, which the server applies after the commit, in commit order.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Effect {
     /// The log has a new row to push.
     Publish(Event),
@@ -305,6 +307,8 @@ pub enum Effect {
     Queued(Queue),
     /// A webhook or its queue of deliveries has changed.
     DeliveriesChanged(WebhookId),
+    /// What the transaction pushes is on its way: dropped then, which lets its author change something more.
+    Permit(OwnedSemaphorePermit),
     /// Another process has written to the database, so caches drop everything.
     Foreign,
 }
@@ -334,6 +338,7 @@ impl Queue {
         match effect {
             Effect::Queued(queue) if *queue == self => true,
             Effect::Foreign => true,
+            Effect::Permit(_) => false,
             Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
             Effect::Publish(event) => match event.kind {
                 Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),

@@ -21,7 +21,7 @@ use crate::{
     event::Effect,
     issuer::Issuer,
     jobs,
-    limits::{Limits, admission::ConnectionSlots, unpublished::Unpublished},
+    limits::{Limits, admission::ConnectionSlots},
     mail::transport::Mailer,
     metrics::Metrics,
     net::{origins::Origins, trusted_authorities::Authorities},
@@ -126,7 +126,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     back_up_before_migration(settings, &clock)?;
-    let Opened { db, hub, sessions, newest, wakeups, delivery, unpublished, publisher } =
+    let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let setup = if db.read(|conn| by_operator::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -164,7 +164,6 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         metrics,
         trusted_proxies: settings.trusted_proxy.clone(),
         connection_slots: ConnectionSlots::new(settings.connections_per_address as usize, &settings.trusted_proxy),
-        unpublished,
         delivery,
         wakeups,
         sessions,
@@ -199,7 +198,6 @@ struct Opened {
     newest: Arc<NewestPages>,
     wakeups: Arc<Wakeups>,
     delivery: Arc<DeliveryState>,
-    unpublished: Arc<Unpublished>,
     /// The publisher's thread; `None` if an external Centrifugo serves live push, since the hub has no subscribers then.
     publisher: Mutex<Option<JoinHandle<()>>>,
 }
@@ -211,14 +209,14 @@ fn open_database(
     is_push_external: bool,
 ) -> Result<Opened> {
     let (hub, wakeups, delivery) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
-    let (sessions, newest, unpublished) = (Arc::default(), Arc::default(), Arc::<Unpublished>::default());
-    let (publisher, waiting) = Publisher::new(publisher_lag, unpublished.clone());
+    let (sessions, newest) = (Arc::default(), Arc::default());
+    let (publisher, waiting) = Publisher::new(publisher_lag);
     let after_commit =
         router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivery), publisher);
     let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
     let publisher =
         if is_push_external { Mutex::default() } else { waiting.start_thread(&settings.data_dir, hub.clone(), clock)? };
-    Ok(Opened { db, hub, sessions, newest, wakeups, delivery, unpublished, publisher })
+    Ok(Opened { db, hub, sessions, newest, wakeups, delivery, publisher })
 }
 
 /// Makes the router, which hands the effects of each commit to their consumers. It runs before the callers are answered, so

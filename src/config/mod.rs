@@ -204,7 +204,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = operator_address)]
     pub contact_to: Option<String>,
 
-    /// Whether the rates of requests, log-ins, mails and invitations are limited; off is for tests and imports
+    /// Whether the rates of requests, log-ins, mails and invitations are limited, and floods of posts slowed; off is for tests and imports
     #[arg(long, env = "TIDINGS_RATE_LIMIT", default_value = "on", value_name = "on|off")]
     pub rate_limit: Switch,
 

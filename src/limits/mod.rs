@@ -8,7 +8,6 @@ mod guesses;
 pub mod networks;
 mod permits;
 pub mod turns;
-pub mod unpublished;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 
@@ -50,12 +49,37 @@ const LOG_INS_OF_NETWORK: usize = 100;
 /// Codes of one network that are exchanged at the issuer at once; more wait. So nobody has this server flood the issuer, which
 /// might then refuse everybody's.
 const EXCHANGES_OF_NETWORK: usize = 4;
+/// Posts and other changes of a user or a webhook that are not pushed yet; more wait. The rates don't know the size of an audience:
+/// alone, they let one author queue seconds of deliveries to 10,000 listeners, and what others post waits behind them. The
+/// deliveries of 8 posts to so many take some 90 ms (bench "fan-out-flood"), and to a hundred a few milliseconds.
+const UNPUSHED_CHANGES: usize = 8;
 
 /// The forms that need no session; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     Contact,
     Feedback,
+}
+
+/// Whose changes wait for one another.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Author {
+    User(UserId),
+    /// By a hash of its slug, which is a secret.
+    Webhook([u8; 32]),
+}
+
+impl From<UserId> for Author {
+    fn from(user: UserId) -> Author {
+        Author::User(user)
+    }
+}
+
+impl Author {
+    /// The webhook that is fed at this slug, whether it exists or not.
+    pub fn of_slug(slug: &str) -> Author {
+        Author::Webhook(secret::sha256(slug))
+    }
 }
 
 /// All rate limits; `None` if they are switched off.
@@ -73,6 +97,7 @@ struct Kept {
     hashes: Permits<IpAddr>,
     log_ins: Permits<IpAddr>,
     exchanges: Permits<IpAddr>,
+    changes: Permits<Author>,
 }
 
 impl Limits {
@@ -89,6 +114,7 @@ impl Limits {
             hashes: Permits::new(HASHES_OF_NETWORK),
             log_ins: Permits::new(LOG_INS_OF_NETWORK),
             exchanges: Permits::new(EXCHANGES_OF_NETWORK),
+            changes: Permits::new(UNPUSHED_CHANGES),
         }))
     }
 
@@ -138,6 +164,11 @@ impl Limits {
     pub async fn code_exchange(&self, address: IpAddr) -> Option<OwnedSemaphorePermit> {
         let permits = self.0.as_ref()?.exchanges.semaphore_for(network(address));
         permits.acquire_owned().await.ok()
+    }
+
+    /// Waits for a permit to change something that is pushed, until it is; `None` if limits are switched off.
+    pub async fn change(&self, author: Author) -> Option<OwnedSemaphorePermit> {
+        self.0.as_ref()?.changes.semaphore_for(author).acquire_owned().await.ok()
     }
 
     /// The bounds on guessing passwords; `None` if limits are switched off.
@@ -231,6 +262,19 @@ mod tests {
         assert!(
             Limits::new(false, &Clock::default()).code_exchange("192.0.2.1".parse().unwrap()).now_or_never().unwrap().is_none()
         );
+    }
+
+    #[test]
+    fn eight_changes_of_an_author_are_under_way_and_one_more_waits() {
+        use futures_util::FutureExt;
+        let (limits, user) = (Limits::new(true, &Clock::default()), UserId::new());
+        let asked = |author| limits.change(author).now_or_never();
+        let mut permits: Vec<_> = (0..8).map(|_| asked(user.into()).unwrap().unwrap()).collect();
+        assert!(asked(user.into()).is_none());
+        assert!(asked(UserId::new().into()).is_some() && asked(Author::of_slug("x")).is_some());
+        permits.pop();
+        assert!(asked(user.into()).is_some());
+        assert!(Limits::new(false, &Clock::default()).change(user.into()).now_or_never().unwrap().is_none());
     }
 
     #[test]

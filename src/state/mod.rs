@@ -29,9 +29,10 @@ use crate::{
         accounts::sessions,
     },
     error::{Error, Result},
+    event::Effect,
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
-    limits::{Limits, admission::ConnectionSlots, unpublished::Unpublished},
+    limits::{Author, Limits, admission::ConnectionSlots},
     mail::transport::Mailer,
     metrics::Metrics,
     net::origins::Origins,
@@ -73,8 +74,6 @@ pub struct Inner {
     pub trusted_proxies: Vec<IpNet>,
     /// The slots for clients' connections.
     pub connection_slots: Arc<ConnectionSlots>,
-    /// The requests whose changes the publisher has not sent yet.
-    pub unpublished: Arc<Unpublished>,
     pub metrics: Arc<Metrics>,
     /// Wakes the background jobs.
     pub wakeups: Arc<Wakeups>,
@@ -106,6 +105,22 @@ impl Inner {
             self.push.activity.note(caller.user, caller.session);
         }
         Ok(caller)
+    }
+
+    /// [`Db::write_sized`] of what is pushed to many. It waits while too many changes of the author's are not pushed yet.
+    pub async fn write_throttled<T: Send + 'static>(
+        &self,
+        author: impl Into<Author>,
+        bytes: usize,
+        f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.limits.change(author.into()).await;
+        let write = move |tx: &mut Tx| {
+            let written = f(tx)?;
+            permit.into_iter().for_each(|permit| tx.then(Effect::Permit(permit)));
+            Ok(written)
+        };
+        self.db.write_sized(bytes, write).await
     }
 
     /// [`Db::read_slow`] within an organisation, which has one such read at a time. `f` refuses a caller who is no member, so

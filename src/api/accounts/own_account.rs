@@ -62,7 +62,7 @@ impl Api {
             phone: into_string(phone),
             avatar_url: into_string(avatar_url),
         };
-        app.db.write_sized(body.1, move |tx| profiles::update(tx, caller.0, edit)).await?;
+        app.write_throttled(caller.0.user, body.1, move |tx| profiles::update(tx, caller.0, edit)).await?;
         own(&app, caller.0, "Profile updated successfully")
     }
 
@@ -75,7 +75,7 @@ impl Api {
         let Body(NewCustomStatus { emoji, text, until }, bytes) = body;
         let (emoji, text) = (into_string(emoji), into_string(text));
         let change = move |tx: &mut Tx| profiles::set_status(tx, caller.0, emoji.as_deref(), text.as_deref(), until);
-        app.db.write_sized(bytes, change).await?;
+        app.write_throttled(caller.0.user, bytes, change).await?;
         own(&app, caller.0, "Status updated successfully")
     }
 

@@ -48,8 +48,9 @@ impl Api {
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
         let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
-        let (channel, at) =
-            app.db.write_sized(body.1, move |tx| channels::members::join(tx, caller, *channel_id, name.as_deref())).await?;
+        let (channel, at) = app
+            .write_throttled(caller.user, body.1, move |tx| channels::members::join(tx, caller, *channel_id, name.as_deref()))
+            .await?;
         Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -57,7 +58,8 @@ impl Api {
     #[oai(path = "/channels/:channel_id/leave", method = "post", operation_id = "leaveChannel", tag = "Tag::Channels")]
     async fn leave(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Membership>> {
         let caller = caller.0;
-        let (channel, at) = app.db.write(move |tx| channels::members::leave(tx, caller, *channel_id)).await?;
+        let (channel, at) =
+            app.write_throttled(caller.user, 0, move |tx| channels::members::leave(tx, caller, *channel_id)).await?;
         Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -69,7 +71,10 @@ impl Api {
         tag = "Tag::Channels"
     )]
     async fn rename(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>, body: Body<NewName>) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| channels::members::set_own_name(tx, caller.0, *channel_id, &body.username)).await?;
+        app.write_throttled(caller.0.user, body.1, move |tx| {
+            channels::members::set_own_name(tx, caller.0, *channel_id, &body.username)
+        })
+        .await?;
         Ok(done("Username updated successfully"))
     }
 
@@ -128,7 +133,9 @@ impl Api {
         body: Body<NewMembers>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let users = body.0.user_ids.0;
-        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, *channel_id, users)).await?;
+        let added = app
+            .write_throttled(caller.0.user, body.1, move |tx| channels::members::add(tx, caller.0, *channel_id, users))
+            .await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
@@ -143,7 +150,9 @@ impl Api {
         body: Body<NewMembersOf>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let NewMembersOf { channel_id, user_ids } = body.0;
-        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids.0)).await?;
+        let added = app
+            .write_throttled(caller.0.user, body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids.0))
+            .await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
@@ -163,7 +172,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         user_id: Path<UserId>,
     ) -> Result<Success<Null>> {
-        app.db.write(move |tx| channels::members::remove(tx, caller.0, *channel_id, *user_id)).await?;
+        app.write_throttled(caller.0.user, 0, move |tx| channels::members::remove(tx, caller.0, *channel_id, *user_id)).await?;
         Ok(ok("User removed from channel successfully", Null))
     }
 }

@@ -52,7 +52,7 @@ impl Api {
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
             users: body.user_ids.map(|list| list.0).unwrap_or_default(),
         };
-        let made = app.db.write_sized(bytes, move |tx| {
+        let made = app.write_throttled(caller.0.user, bytes, move |tx| {
             let made = channels::create(tx, caller.0, new)?;
             channel_summaries::read_one(tx, made)
         });
@@ -147,7 +147,7 @@ impl Api {
             topic: into_string(topic),
             is_private,
         };
-        let edited = app.db.write_sized(body.1, move |tx| {
+        let edited = app.write_throttled(caller.0.user, body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *channel_id, edit)?;
             channel_summaries::read_one(tx, edited)
         });
@@ -161,7 +161,7 @@ impl Api {
     /// channel can't be deleted.
     #[oai(path = "/channels/:channel_id", method = "delete", operation_id = "deleteChannel", tag = "Tag::Channels")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<NoContent> {
-        app.db.write(move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
+        app.write_throttled(caller.0.user, 0, move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
         Ok(NoContent::NoContent)
     }
 
@@ -178,7 +178,7 @@ impl Api {
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
         let archived = body.archived;
-        let channel = app.db.write(move |tx| {
+        let channel = app.write_throttled(caller.0.user, 0, move |tx| {
             let channel = channels::set_archived(tx, caller.0, *channel_id, archived)?;
             channel_summaries::read_one(tx, channel)
         });

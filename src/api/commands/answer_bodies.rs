@@ -14,6 +14,7 @@ use crate::{
         messages::posted_actions::{Actions, to_new_actions},
     },
     domain::{
+        access::Caller,
         commands::{
             Form,
             answers::{self, Answer, Reply, Shown},
@@ -30,10 +31,10 @@ use crate::{
 
 /// Sends a call, and shows what the program answers, even if whoever calls disconnects. 422 without an answer of success, and for an
 /// invalid one.
-pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
+pub(super) async fn carry_out(app: &App, caller: Caller, call: Prepared) -> Result<Reply> {
     let app = app.clone();
     let run = async move {
-        let answered = send(&app, call.clone()).await;
+        let answered = send(&app, caller, call.clone()).await;
         if let Err(err) = &answered {
             let is_called = !matches!(err, Error::TooMany(_));
             if let Err(err) = app.db.write(move |tx| calling::settle_failed(tx, &call, is_called)).await {
@@ -45,10 +46,10 @@ pub(super) async fn carry_out(app: &App, call: Prepared) -> Result<Reply> {
     tokio::spawn(run).await.map_err(Error::internal)?
 }
 
-async fn send(app: &App, call: Prepared) -> Result<Reply> {
+async fn send(app: &App, caller: Caller, call: Prepared) -> Result<Reply> {
     let reply = webhook_sender::call_program(app, &call).await?;
     let answer = of(reply.content_type.as_deref(), &reply.body, call.target.form)?;
-    app.db.write_sized(reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
+    app.write_throttled(caller.user, reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
 }
 
 /// What a program answers; none if it says nothing. JSON has the fields of Slack, and `actions`; anything else is a text for the caller. 422

@@ -49,7 +49,7 @@ impl Api {
         let call = Call { command: command.0, text: into_string(given).unwrap_or_default(), thread: thread_id };
         let (caller, channel) = (caller.0, *channel_id);
         let prepared = app.db.write_sized(bytes, move |tx| calling::prepare(tx, caller, channel, &call)).await?;
-        Ok(ok("Command called successfully", carry_out(&app, prepared).await?.into()))
+        Ok(ok("Command called successfully", carry_out(&app, caller, prepared).await?.into()))
     }
 
     /// Click on an action of a message
@@ -76,7 +76,7 @@ impl Api {
         let click = Click { message: *message_id, action: *action_id, id: body.0.id };
         let reply = match app.db.write(move |tx| clicking::prepare(tx, caller.0, *channel_id, click)).await? {
             Clicking::Answered(reply) => reply,
-            Clicking::Anew(call) => carry_out(&app, call).await?,
+            Clicking::Anew(call) => carry_out(&app, caller.0, call).await?,
         };
         Ok(ok("Action clicked successfully", reply.into()))
     }

@@ -14,7 +14,7 @@ use super::{
     body::Bound,
     failure::{self, misfit},
 };
-use crate::{api::document::Methods, error::Error, limits::unpublished::RequestGuard};
+use crate::{api::document::Methods, error::Error};
 
 /// Alternative path prefixes that clients use, and the prefixes that they stand for.
 const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
@@ -61,7 +61,6 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
     async fn call(&self, mut req: Request) -> poem::Result<Response> {
         rewrite(&mut req);
         req.set_data(Bound::default());
-        req.set_data(RequestGuard::default());
         let uri = req.uri().clone();
         let path = uri.path();
         // The router would answer HEAD with GET. A HEAD request to a feed must not post, as it may only check that the

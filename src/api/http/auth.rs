@@ -77,7 +77,7 @@ impl<'a> ApiExtractor<'a> for Bearer {
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        Ok(session(req).await?.map(Bearer).ok_or(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))?)
+        Ok(session(req)?.map(Bearer).ok_or(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))?)
     }
 }
 
@@ -103,12 +103,12 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
     };
     app.limits.user(known.user)?;
-    Ok(admit(req, known).await?)
+    Ok(admit(req, known)?)
 }
 
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
-async fn session(req: &Request) -> Result<Option<Caller>> {
+fn session(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
     if let Some(value) = req.headers().get(header::AUTHORIZATION) {
         let token = bearer_token(value.to_str().unwrap_or_default())?;
@@ -117,7 +117,7 @@ async fn session(req: &Request) -> Result<Option<Caller>> {
             app.limits.anonymous_request(address(req))?;
             return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
         };
-        return admit(req, caller).await.map(Some);
+        return admit(req, caller).map(Some);
     }
     let cookies = Cookies::of(req, app);
     let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
@@ -127,7 +127,7 @@ async fn session(req: &Request) -> Result<Option<Caller>> {
         // It is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
         return Ok(None);
     };
-    admit(req, caller).await.map(Some)
+    admit(req, caller).map(Some)
 }
 
 /// The caller of an access token, if its session is live.
@@ -148,9 +148,8 @@ fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
 }
 
 /// Admits a request with a live session. 403 if it is a program's whose token is not for the operation, 409 if it is meant for
-/// another user than the session's. A request that may change something waits while the user is at the bound of
-/// [`Unpublished`](crate::limits::unpublished::Unpublished).
-async fn admit(req: &Request, caller: Caller) -> Result<Caller> {
+/// another user than the session's.
+fn admit(req: &Request, caller: Caller) -> Result<Caller> {
     let template = req.data().map_or("", |PathPattern(template)| template);
     caller.grant.require_operation(req.method().as_str(), template.strip_prefix("/api/v1").unwrap_or(template))?;
     let meant_for = req.headers().get_all(MEANT_FOR).iter();
@@ -160,13 +159,6 @@ async fn admit(req: &Request, caller: Caller) -> Result<Caller> {
     }
     admission::assign_to_user(req, caller.user);
     Bound::note_live_session(req);
-    let app = app(req);
-    if app.site.rate_limit
-        && !req.method().is_safe()
-        && let Some(request) = req.data()
-    {
-        app.unpublished.begin(caller.user, request).await;
-    }
     Ok(caller)
 }
 
@@ -179,7 +171,7 @@ pub struct MaybeBearer(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for MaybeBearer {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(MaybeBearer(session(req).await?))
+        Ok(MaybeBearer(session(req)?))
     }
 }
 
@@ -205,7 +197,7 @@ pub struct Feeder(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let caller = session(req).await?;
+        let caller = session(req)?;
         if caller.is_none() {
             app(req).limits.anonymous_request(address(req))?;
         }

@@ -71,7 +71,8 @@ impl Api {
     ) -> Result<Created<Message>> {
         let NewMessage { content, thread_id, id, actions } = body.0;
         let new = posting::New { content: content.0, thread: thread_id, id, actions: posted_actions::to_new_actions(actions) };
-        let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
+        let posted =
+            app.write_throttled(caller.0.user, body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
         Ok(created("Message created successfully", posted))
     }
 
@@ -91,7 +92,8 @@ impl Api {
         let EditMessage { content, message_id, thread_id, actions } = body.0;
         let actions = actions.map(|list| posted_actions::to_new_actions(Some(list)));
         let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id, actions };
-        let edited = app.db.write_sized(body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
+        let edited =
+            app.write_throttled(caller.0.user, body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited))
     }
 
@@ -112,7 +114,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
     ) -> Result<Success<Null>> {
-        app.db.write(move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
+        app.write_throttled(caller.0.user, 0, move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
         Ok(ok("Message deleted successfully", Null))
     }
 

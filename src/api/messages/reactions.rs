@@ -56,7 +56,8 @@ impl Api {
         emoji: Path<Text<Emoji>>,
     ) -> Result<Success<ReactionList>> {
         let (channel_id, message_id) = (*channel_id, *message_id);
-        let reactions = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
+        let reactions =
+            app.write_throttled(caller.0.user, 0, move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
         Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
     }
 
@@ -75,7 +76,8 @@ impl Api {
         message_id: Path<MessageId>,
         emoji: Path<Text<Emoji>>,
     ) -> Result<Success<Null>> {
-        app.db.write(move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji)).await?;
+        app.write_throttled(caller.0.user, 0, move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji))
+            .await?;
         Ok(ok("Reaction removed successfully", Null))
     }
 
@@ -95,7 +97,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
     ) -> Result<Success<Message>> {
-        let pinned = app.db.write(move |tx| pins::pin(tx, caller.0, *channel_id, *message_id)).await?;
+        let pinned = app.write_throttled(caller.0.user, 0, move |tx| pins::pin(tx, caller.0, *channel_id, *message_id)).await?;
         Ok(ok("Message pinned successfully", pinned))
     }
 
@@ -113,7 +115,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
     ) -> Result<Success<Null>> {
-        app.db.write(move |tx| pins::unpin(tx, caller.0, *channel_id, *message_id)).await?;
+        app.write_throttled(caller.0.user, 0, move |tx| pins::unpin(tx, caller.0, *channel_id, *message_id)).await?;
         Ok(ok("Message unpinned successfully", Null))
     }
 

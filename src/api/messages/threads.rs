@@ -153,8 +153,9 @@ impl Api {
     ) -> Result<Created<Thread>> {
         let NewThread { content, thread_id } = body.0;
         let made = app
-            .db
-            .write_sized(body.1, move |tx| threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id))
+            .write_throttled(caller.0.user, body.1, move |tx| {
+                threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id)
+            })
             .await?;
         Ok(created("Thread created successfully", made.into()))
     }
@@ -266,7 +267,9 @@ impl Api {
         body: Body<EditThread>,
     ) -> Result<Success<Thread>> {
         let edit = threads::Edit { content: into_string(body.0.content), status: into_string(body.0.status) };
-        let edited = app.db.write_sized(body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit)).await?;
+        let edited = app
+            .write_throttled(caller.0.user, body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit))
+            .await?;
         Ok(ok("Thread updated successfully", edited.into()))
     }
 
@@ -287,7 +290,7 @@ impl Api {
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
     ) -> Result<Success<Null>> {
-        app.db.write(move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id)).await?;
+        app.write_throttled(caller.0.user, 0, move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id)).await?;
         Ok(ok("Thread deleted successfully", Null))
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{ChannelId, MessageId},
+    limits::Author,
     secret::sender_proof::Proof,
     state::App,
 };
@@ -43,8 +44,9 @@ impl Api {
     async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
-        let message =
-            app.db.write_sized(bytes, move |tx| incoming_posts::post_as_member(tx, caller.0, channel_id, &feed)).await?;
+        let message = app
+            .write_throttled(caller.0.user, bytes, move |tx| incoming_posts::post_as_member(tx, caller.0, channel_id, &feed))
+            .await?;
         Ok(sent(Some(message)))
     }
 
@@ -130,8 +132,9 @@ async fn take(
     (received, proof): (Arc<Received>, Proof),
     bytes: usize,
 ) -> Result<FeedAnswer> {
+    let author = Author::of_slug(&slug.0);
     let post = move |tx: &mut Tx| incoming_posts::receive(tx, caller, &slug, feed.as_ref(), (&received, &proof));
-    Ok(sent(app.db.write_sized(bytes, post).await?))
+    Ok(sent(app.write_throttled(author, bytes, post).await?))
 }
 
 fn sent(message: Option<MessageId>) -> FeedAnswer {

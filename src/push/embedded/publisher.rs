@@ -33,7 +33,6 @@ use crate::{
     error::{Error, Result},
     event::{Effect, Event},
     id::UserId,
-    limits::unpublished::Unpublished,
 };
 
 /// Most committed batches in the thread's queue. When it is full, the writer waits.
@@ -42,32 +41,27 @@ const BATCHES: usize = 1024;
 /// Sends committed effects to the publisher's thread.
 pub struct Publisher {
     batches: SyncSender<Vec<Effect>>,
-    /// The number of effects in the queue.
+    /// The number of effects that are not sent yet.
     lag: Gauge,
-    unpublished: Arc<Unpublished>,
 }
 
 /// The thread's part, which starts once the database is open.
 pub struct Waiting {
     batches: Receiver<Vec<Effect>>,
     lag: Gauge,
-    unpublished: Arc<Unpublished>,
 }
 
 impl Publisher {
     /// Makes both parts. The writer needs the first before the database is open, which the thread reads.
-    pub fn new(lag: Gauge, unpublished: Arc<Unpublished>) -> (Publisher, Waiting) {
+    pub fn new(lag: Gauge) -> (Publisher, Waiting) {
         let (batches, receiver) = sync_channel(BATCHES);
-        let publisher = Publisher { batches, lag: lag.clone(), unpublished: unpublished.clone() };
-        (publisher, Waiting { batches: receiver, lag, unpublished })
+        (Publisher { batches, lag: lag.clone() }, Waiting { batches: receiver, lag })
     }
 
     pub fn send_effects(&self, effects: Vec<Effect>) {
         let count = effects.len() as i64;
         self.lag.inc_by(count);
-        self.unpublished.committed();
         if self.batches.send(effects).is_err() {
-            self.unpublished.published(1);
             self.lag.dec_by(count); // a Centrifugo publishes instead; this thread ends only after every sender is dropped
         }
     }
@@ -84,15 +78,15 @@ impl Waiting {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 while let Ok(first) = self.batches.recv() {
                     // All that waits is queued before any of it is sent: each socket gets it in one write.
-                    let (mut touched, mut published) = (Vec::new(), 0);
-                    for batch in std::iter::once(first).chain(self.batches.try_iter().take(BATCHES)) {
-                        let count = batch.len() as i64;
+                    let (mut touched, mut permits, mut count) = (Vec::new(), Vec::new(), 0);
+                    for mut batch in std::iter::once(first).chain(self.batches.try_iter().take(BATCHES)) {
+                        count += batch.len() as i64;
+                        permits.extend(batch.extract_if(.., |effect| matches!(effect, Effect::Permit(_))));
                         thread.publish(batch, &mut touched);
-                        self.lag.dec_by(count);
-                        published += 1;
                     }
                     flushers.flush(touched);
-                    self.unpublished.published(published);
+                    drop(permits);
+                    self.lag.dec_by(count);
                 }
             }));
             if panicked.is_err() {
@@ -141,7 +135,7 @@ impl Thread {
                     self.check(&self.hub.all_connections());
                     Ok(())
                 }
-                Effect::ProfileChanged | Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
+                Effect::ProfileChanged | Effect::Queued(_) | Effect::DeliveriesChanged(_) | Effect::Permit(_) => Ok(()),
             };
             if let Err(err) = result {
                 tracing::error!(err = err.log_text(), "a publication failed");

@@ -1,7 +1,15 @@
 //! Limits, each at the limit and one past it (SECURITY.md, *Bounds*).
 
+use std::net::SocketAddr;
+
 use serde_json::json;
-use tidings::error::Code;
+use tidings::{
+    clock::Clock,
+    config::Settings,
+    error::{Code, Error},
+    id::UserId,
+    wiring,
+};
 
 use crate::{
     harness::{Reply, Server, text, unknown_id},
@@ -103,7 +111,7 @@ async fn a_slow_reader_is_disconnected_and_delays_nobody() {
 }
 
 #[tokio::test]
-async fn more_posts_than_may_be_unpublished_wait_and_arrive() {
+async fn a_hundred_posts_at_once_all_arrive() {
     let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;
@@ -117,6 +125,33 @@ async fn more_posts_than_may_be_unpublished_wait_and_arrive() {
     posted.sort();
     heard.sort();
     assert_eq!(heard, posted);
+}
+
+#[tokio::test]
+async fn a_change_waits_while_eight_of_its_author_are_not_pushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let app =
+        wiring::open(&Settings::for_folder(folder.path()), SocketAddr::from(([127, 0, 0, 1], 80)), Clock::default()).unwrap();
+    let (ada, grace) = (UserId::new(), UserId::new());
+    let change = async |author: UserId| app.write_throttled(author, 0, |_| Ok(())).await.unwrap();
+    let mut unpushed = Vec::new();
+    for _ in 0..8 {
+        unpushed.push(app.limits.change(ada.into()).await.unwrap());
+    }
+    let mut ninth = Box::pin(change(ada));
+    tokio::select! {
+        biased;
+        () = &mut ninth => panic!("it does not wait"),
+        () = change(grace) => {}
+    }
+    unpushed.pop();
+    ninth.await;
+    for _ in 0..20 {
+        change(ada).await; // the one before was pushed to nobody, and gave its permit back
+    }
+    app.write_throttled(ada, 0, |_| Err::<(), _>(Error::OtherUser)).await.unwrap_err();
+    change(ada).await;
+    wiring::finish_writes(&app);
 }
 
 #[tokio::test]
