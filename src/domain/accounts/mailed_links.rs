@@ -151,7 +151,10 @@ pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = accounts::get(tx, user)?;
     let is_theirs = match companion {
         Companion::Nothing => false,
-        Companion::Session(caller) => caller.user == user.id,
+        Companion::Session(caller) => {
+            sessions::require_live(tx, caller)?;
+            caller.user == user.id
+        }
         Companion::Password(hash) if hash != user.password_hash => return Err(WRONG_PASSWORD),
         Companion::Password(_) => true,
     };

@@ -114,6 +114,15 @@ pub fn find(conn: &Connection, session: SessionId, now: Time) -> Result<Option<C
     one(conn, "s.id = ?1", session, now)
 }
 
+/// 401 if the caller's session has ended since the request was admitted: its body may have taken long to arrive. For operations that
+/// make a session or a token, which would outlive the end of all others.
+pub fn require_live(tx: &Tx, caller: Caller) -> Result<()> {
+    match find(tx, caller.session, tx.now())? {
+        Some(_) => Ok(()),
+        None => Err(Error::Unauthorized(Code::TokenInvalid, "The session has ended")),
+    }
+}
+
 pub fn find_by_notification_token(conn: &View, token: &str) -> Result<Option<Caller>> {
     one(conn, "s.notification_hash = ?1", secret::sha256(token), conn.now())
 }

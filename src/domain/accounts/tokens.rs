@@ -96,6 +96,7 @@ pub struct Token {
 /// another owner or with rights that the caller lacks, and for a disabled account; 422 for a bad name or end, no scope, and beyond the
 /// most tokens of a user.
 pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
+    sessions::require_live(tx, caller)?;
     if user != caller.user {
         access::find_managed_bot(tx, caller, user)?.ok_or(Error::NotFound(Code::UserNotFound))?.require_owner()?;
     }

@@ -184,6 +184,7 @@ pub fn find_usable(conn: &View, token: &str) -> Result<JoinLink> {
 /// Makes the caller a member and begins a session. 400 and 422 for a bad token, 403 if the link is for verified addresses of a
 /// domain and the caller's is not one, 422 for a member, 429 beyond a daily bound of invitations.
 pub fn join(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+    sessions::require_live(tx, caller)?;
     let link = find_usable(tx, token)?;
     let user = accounts::own(tx, caller)?;
     let domain = user.email.rsplit_once('@').map_or("", |(_, domain)| domain);

@@ -1,8 +1,12 @@
 //! The number of sessions of a user, and the rates that they share.
 
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 use tidings::config::Switch;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::{
     harness::{Client, DAY, PASSWORD, Server},
@@ -19,6 +23,46 @@ async fn a_session_ends_after_its_days() {
     ada.get("/profile").await.expect(401);
     let again = server.log_in("ada", PASSWORD).await;
     assert_eq!(again.get("/profile").await.expect(200)["data"]["email"], "ada@example.org");
+}
+
+/// Sends a request whose body arrives when the client's session has ended; gives the status of the answer.
+async fn late(client: &Client, path: &str, body: &Value) -> u16 {
+    let (host, body) = (client.origin.trim_start_matches("http://"), body.to_string());
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let head = format!(
+        "POST /api/v1{path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n",
+        client.token.as_ref().unwrap(),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut admitted = [0; 25];
+    stream.read_exact(&mut admitted).await.unwrap();
+    assert_eq!(&admitted, b"HTTP/1.1 100 Continue\r\n\r\n");
+    client.post("/auth/logout", json!({})).await.expect(200);
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_session_that_has_ended_makes_no_other_and_no_token() {
+    let server = Server::start().await;
+    let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    let organisation = ada.organisation("Engines").await;
+    let link = ada.post(&format!("/organisations/{organisation}/join-links"), json!({})).await.expect(201);
+    let invitation = ada.invite(&organisation, "grace@example.org", "user").await;
+    for (path, body) in [
+        (format!("/users/{}/tokens", grace.user_id), json!({ "name": "Build server", "scopes": ["read"] })),
+        ("/join".to_owned(), json!({ "token": link["data"]["token"] })),
+        ("/invite/verify".to_owned(), json!({ "token": invitation })),
+    ] {
+        let grace = server.log_in("grace", PASSWORD).await;
+        let sessions = server.count("sessions");
+        assert_eq!(late(&grace, &path, &body).await, 401, "{path}");
+        assert_eq!(server.count("sessions"), sessions, "{path}");
+    }
 }
 
 #[tokio::test]

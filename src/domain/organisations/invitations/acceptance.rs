@@ -98,6 +98,7 @@ pub fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter
 /// Makes the caller a member and begins a session. The token of the mail also proves the mailbox. 403 if the caller's
 /// address is not the invited one, 400 and 422 for a bad token; other errors as in [`sessions::start`].
 pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+    sessions::require_live(tx, caller)?;
     let open = find_acceptable(tx, token)?;
     let user = accounts::own(tx, caller)?;
     if user.email != open.email {
