@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use poem::{
     Endpoint, IntoResponse, Request, Response,
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, header},
 };
 use poem_openapi::OperationId;
 
 use crate::{
     error::Error,
     net::encodings::{Encoding, Encodings},
+    secret,
 };
 
 /// The operations whose answers are compressed. Whoever chooses a part of a compressed text, and sees the length of many answers, can
 /// guess its other parts (BREACH). So none of these answers holds a secret that stays the same from one answer to the next; a test
-/// looks at their schemas.
+/// looks at their schemas. [`PADDING`] hides the lengths.
 const COMPRESSED: &[&str] = &[
     "getChannel",
     "getChannelByName",
@@ -49,6 +50,14 @@ const COMPRESSED: &[&str] = &[
 const SHORTEST: usize = 1024;
 /// Longer ones are compressed beside the tasks that serve connections, because it takes a while.
 const QUICK: usize = 64 << 10;
+/// A header of a random length, up to [`PADDED`] bytes, so that a guess shows only in the mean of a great many answers.
+const PADDING: HeaderName = HeaderName::from_static("tidings-padding");
+const PADDED: usize = 127;
+
+const ZEROS: &str = match str::from_utf8(&[b'0'; PADDED]) {
+    Ok(zeros) => zeros,
+    Err(_) => unreachable!(),
+};
 
 /// Compresses answers for clients that accept it.
 pub async fn layer<E: Endpoint>(next: Arc<E>, req: Request) -> poem::Result<Response> {
@@ -65,6 +74,8 @@ pub async fn layer<E: Endpoint>(next: Arc<E>, req: Request) -> poem::Result<Resp
         response.set_body(encoded.map_err(Error::internal)?);
     }
     response.headers_mut().insert(header::CONTENT_ENCODING, encoding.header());
+    let [random] = secret::random();
+    response.headers_mut().insert(PADDING, HeaderValue::from_static(&ZEROS[..usize::from(random) & PADDED]));
     Ok(response)
 }
 

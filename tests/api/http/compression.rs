@@ -1,6 +1,6 @@
 //! Compressed answers.
 
-use std::io::Read;
+use std::{collections::HashSet, io::Read};
 
 use flate2::read::GzDecoder;
 use serde_json::json;
@@ -14,6 +14,23 @@ async fn asked(client: &Client, path: &str, accepted: &str) -> (Vec<u8>, String,
     let header = |name: &str| answer.headers().get(name).map_or_else(String::new, |value| value.to_str().unwrap().to_owned());
     let (encoding, vary) = (header("content-encoding"), header("vary"));
     (answer.bytes().await.unwrap().into(), encoding, vary)
+}
+
+#[tokio::test]
+async fn compressed_answers_have_no_length_that_tells_their_text() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    ada.organisation("Engines").await;
+    let padding = async |accepted: &str| {
+        let answer = ada.request("GET", "/api/v1/start").header("accept-encoding", accepted).send().await.unwrap();
+        answer.headers().get("tidings-padding").map(|zeros| zeros.len())
+    };
+    let mut lengths = HashSet::new();
+    for _ in 0..20 {
+        lengths.insert(padding("zstd").await.expect("it is compressed"));
+    }
+    assert!(lengths.len() > 5 && lengths.iter().all(|length| *length <= 127), "{lengths:?}");
+    assert_eq!(padding("identity").await, None);
 }
 
 #[tokio::test]
