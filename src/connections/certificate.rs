@@ -23,6 +23,7 @@ use tokio::{
 use super::certificate_validity;
 use crate::{
     error::{Error, Result},
+    net::client_socket::HTTP_1_1,
     time::Time,
 };
 
@@ -65,7 +66,7 @@ pub(super) fn server_config(
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let mut config = certified(config.map_err(Error::internal)?.with_no_client_auth())?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
     config.ticketer = Ticketer::new().map_err(Error::internal)?;
     Ok(config)
 }

@@ -20,6 +20,8 @@ use tokio::{
 
 /// Most bytes that a session encrypts before the network has taken them: one record of TLS, so that a slow reader shows soon.
 const ENCRYPTED: usize = 16 << 10;
+/// The ALPN protocol of sessions that carry requests. One that agreed on another (`acme-tls/1`) ends after its handshake.
+pub const HTTP_1_1: &[u8] = b"http/1.1";
 
 /// A socket as the kernel has it.
 pub enum Plain {
@@ -186,6 +188,9 @@ fn poll_decrypted(
                 }
             }
             flushed => flushed?,
+        }
+        if !session.is_handshaking() && session.alpn_protocol().is_some_and(|protocol| protocol != HTTP_1_1) {
+            return Poll::Ready(Ok(())); // the end (RFC 8737, section 3)
         }
         match session.reader().read(buf.initialize_unfilled()) {
             Err(err) if err.kind() == ErrorKind::WouldBlock => {}

@@ -1,4 +1,4 @@
-// Certificates that the server gets by itself, from a real authority.
+// Certificates that the server gets by itself, from a real authority; and from one that is none.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { connect } from 'node:tls'
 import { chromium } from 'playwright-core'
 import { authority, missing } from './lib/authority.mjs'
 import { shots } from './lib/browser.mjs'
+import { fakeAuthority } from './lib/fake-authority.mjs'
 import { binary, freePort, run, scratch, until } from './lib/server.mjs'
 
 const CHAT = 'chat.tidings.test'
@@ -250,4 +251,42 @@ test('where the port of HTTPS is closed to the authority, it looks at the one of
   await until('it is refused', () => server.output().includes('no certificate from localhost'), 30_000)
   server.hangUp()
   await served(ports.own, CHAT, await given.root())
+})
+
+test('a hostile authority gets one clean line in the log, and nothing else of the server', { timeout: 120_000 }, async t => {
+  const ports = await twoPorts()
+  const authority = await fakeAuthority(t, CHAT)
+  const { at, usual } = authority
+  const refusal = detail => ({ status: 400, body: { type: 'urn:ietf:params:acme:error:malformed', detail } })
+  const to = (path, more) => ({ [path]: { ...usual[path], body: { ...usual[path].body, ...more } } })
+  const pending = { headers: { 'retry-after': '18446744073709551615' }, ...to('/order/1', { status: 'pending' })['/order/1'] }
+  const cases = [
+    ['a page', { '/dir': { body: '<!doctype html>' } }, 'its answer is none of an authority: is --acme-directory right?'],
+    ['no end', { '/dir': { body: ' '.repeat(2 << 20) } }, 'its answer is too long'],
+    ['a redirect', { '/dir': { status: 302, headers: { location: at('/elsewhere') } } }, 'its answer is none of an authority: is --acme-directory right?'],
+    ['plain http', to('/dir', { newNonce: 'http://localhost:9/nonce' }), "it can't be reached: "],
+    ['words for a terminal', { '/order': refusal('a\u001b[31mb\u0007\nINFO  c') }, 'a[31mb INFO c;'],
+    ['many words', { '/order': refusal('word '.repeat(10_000)) }, `${'word '.repeat(60)};`],
+    ['another name', to('/authz', { identifier: { type: 'dns', value: 'evil.example' } }), "it asks for the proof of a name that is not this server's"],
+    ['proofs without end', to('/order', { authorizations: Array(1000).fill(at('/authz')) }), 'it asks for more proofs than there are names'],
+    ['no way', to('/authz', { challenges: [{ type: 'dns-01', url: at('/dns-01'), token: 'x', status: 'pending' }] }), 'it offers no proof by a connection to the name'],
+    ['a wait without end', { '/order/1': [pending, ...Object.values(to('/order/1', { status: 'invalid' }))] }, 'it could not validate the names'],
+    ['the certificate of another', {}, "the certificate that it gave can't be served: "],
+  ]
+  authority.answers = cases[0][1]
+  const server = await serving(t, { authority, ports })
+  let from = 0
+  for (const [what, answers, sentence] of cases) {
+    await t.test(what, async () => {
+      authority.answers = answers
+      if (from > 0) server.hangUp()
+      const said = await until(`it says: ${sentence}`, () => server.output().slice(from).match(/no certificate from localhost: (.*)/)?.[1], 30_000)
+      assert.ok(said.startsWith(sentence), said)
+      from = server.output().length
+      assert.equal((await plain(ports.http, '/.well-known/acme-challenge/token-of-a-proof', CHAT)).statusCode, 404)
+    })
+  }
+  assert.ok(!authority.visits.includes('/elsewhere'))
+  assert.ok(!existsSync(join(server.folder(), 'certificate.pem')))
+  assert.equal((await plain(ports.http, '/', CHAT)).statusCode, 308)
 })

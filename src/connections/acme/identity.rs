@@ -16,7 +16,7 @@ use rustls::{
 use crate::error::{Error, Result};
 
 /// The protocol of a connection with which an authority validates a name (RFC 8737).
-pub(super) const TLS_ALPN: &[u8] = b"acme-tls/1";
+pub(super) const ACME_TLS: &[u8] = b"acme-tls/1";
 
 /// Shared by the task that gets certificates, the TLS sessions and the listeners for plain HTTP.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Identity {
 
 impl ResolvesServerCert for Identity {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let is_look = hello.alpn().is_some_and(|protocols| protocols.eq([TLS_ALPN]));
-        if is_look { self.read().by_name.get(hello.server_name()?).cloned() } else { self.read().served.clone() }
+        let is_validation = hello.alpn().is_some_and(|protocols| protocols.eq([ACME_TLS]));
+        if is_validation { self.read().by_name.get(hello.server_name()?).cloned() } else { self.read().served.clone() }
     }
 }

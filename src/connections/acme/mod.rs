@@ -22,7 +22,7 @@ use tokio::{
 
 use self::{
     authority::{Authority, Failure},
-    identity::{Identity, TLS_ALPN},
+    identity::{ACME_TLS, Identity},
     store::Stored,
 };
 pub use self::{
@@ -83,7 +83,7 @@ impl Acme {
     /// What listeners serve: the certificate as it is then, and none before there is one.
     pub fn certificate(&self) -> Result<Certificate> {
         let mut config = certificate::server_config(|config| Ok(config.with_cert_resolver(self.identity.clone())))?;
-        config.alpn_protocols.push(TLS_ALPN.into());
+        config.alpn_protocols.push(ACME_TLS.into());
         // It is never replaced: the resolver knows the newest certificate.
         let (_, config) = watch::channel(Arc::new(config));
         Ok(Certificate { config, end: self.end.clone() })
@@ -162,6 +162,9 @@ impl Acme {
         let account = self.authority.account(&self.store).await?;
         let names: Vec<_> = self.names.iter().cloned().map(Identifier::Dns).collect();
         let mut order = account.new_order(&NewOrder::new(&names)).await?;
+        if order.state().authorizations.len() > names.len() {
+            return Err(Failure::new("it asks for more proofs than there are names"));
+        }
         self.prove(&mut order, &way).await?;
         let patience = RetryPolicy::default().timeout(ANSWER_WITHIN);
         match order.poll_ready(&patience).await {
@@ -173,7 +176,8 @@ impl Acme {
         order.finalize_csr(&request).await?;
         let chain = order.poll_certificate(&patience).await?;
         let pem = format!("{}\n{chain}", key.trim_end());
-        let stored = self.store.parse_certificate(pem.as_bytes())?;
+        let unusable = |why| Failure::new(format!("the certificate that it gave can't be served: {why}"));
+        let stored = Stored::from_pem(pem.as_bytes()).map_err(unusable)?;
         if !stored.is_for(&self.names) {
             return Err(Failure::new("the certificate that it gave is for other names"));
         }
@@ -205,12 +209,12 @@ impl Acme {
         let mut authorizations = order.authorizations();
         while let Some(authorization) = authorizations.next().await {
             let mut authorization = authorization?;
-            if authorization.status == AuthorizationStatus::Valid {
-                continue; // proved a short while ago
-            }
             let name = authorization.identifier().to_string();
             if !self.names.contains(&name) {
                 return Err(Failure::new("it asks for the proof of a name that is not this server's"));
+            }
+            if authorization.status == AuthorizationStatus::Valid {
+                continue; // proved a short while ago
             }
             let offered = |kind: &ChallengeType| authorization.challenges.iter().any(|challenge| challenge.r#type == *kind);
             let way = if offered(way) { way.clone() } else { authority::other_way(way) };

@@ -59,7 +59,7 @@ impl Try {
     const WORDS: usize = 800;
 
     pub fn new(names: &[String], tries: u32, wait: Duration, why: String) -> Try {
-        let why = why.chars().take(Try::WORDS).collect();
+        let why = why.chars().filter(|c| !c.is_control()).take(Try::WORDS).collect(); // terminals show it
         Try { names: names.to_owned(), tries, at: Time::now(), wait_seconds: wait.as_secs(), why }
     }
 
@@ -98,7 +98,7 @@ impl Store {
 
     pub fn certificate(&self) -> Option<Stored> {
         let pem = self.read(CERTIFICATE)?;
-        self.parse_certificate(&pem).inspect_err(unreadable).ok()
+        Stored::from_pem(&pem).map_err(|why| self.unusable(CERTIFICATE, &why)).inspect_err(unreadable).ok()
     }
 
     /// A certificate of any authority that is good now for one of these names.
@@ -112,17 +112,6 @@ impl Store {
     /// Keeps a key and the chain of its certificate in one file: they change together.
     pub fn write_certificate(&self, pem: &[u8]) -> Result<()> {
         self.write(CERTIFICATE, pem)
-    }
-
-    /// Reads a key and the chain of its certificate, in PEM.
-    pub fn parse_certificate(&self, pem: &[u8]) -> Result<Stored> {
-        let bad = |err: &dyn std::fmt::Display| self.unusable(CERTIFICATE, err);
-        let chain = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(|err| bad(&err))?;
-        let key = PrivateKeyDer::from_pem_slice(pem).map_err(|err| bad(&err))?;
-        let first = chain.first().and_then(|first| certificate_validity::of(first));
-        let Validity { begin, end } = first.ok_or_else(|| bad(&"there is no certificate in it"))?;
-        let key = CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()).map_err(|err| bad(&err))?;
-        Ok(Stored { key: Arc::new(key), begin, end })
     }
 
     fn read_json<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
@@ -160,6 +149,16 @@ fn unreadable(err: &Error) {
 }
 
 impl Stored {
+    /// Reads a key and the chain of its certificate. Fails with the reason, if they can't be served.
+    pub fn from_pem(pem: &[u8]) -> Result<Stored, String> {
+        let chain = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(|err| err.to_string())?;
+        let key = PrivateKeyDer::from_pem_slice(pem).map_err(|err| err.to_string())?;
+        let first = chain.first().and_then(|first| certificate_validity::of(first));
+        let Validity { begin, end } = first.ok_or("there is no certificate in it")?;
+        let key = CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()).map_err(|err| err.to_string())?;
+        Ok(Stored { key: Arc::new(key), begin, end })
+    }
+
     /// Whether it is a certificate for all these names.
     pub fn is_for(&self, names: &[String]) -> bool {
         let certificate = self.key.cert.first().and_then(|first| ParsedCertificate::try_from(first).ok());

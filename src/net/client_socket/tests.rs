@@ -15,15 +15,22 @@ mod certificate;
 
 /// A socket before its handshake, and a client that trusts it.
 pub fn secured() -> (Socket, UnixStream, TlsConnector) {
+    secured_for(HTTP_1_1)
+}
+
+/// The same with a client that asks for this protocol.
+fn secured_for(protocol: &[u8]) -> (Socket, UnixStream, TlsConnector) {
     let certificate = certificate::Certificate::of("chat.test");
     let provider = || Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::from_pem_slice(certificate.key_pem().as_bytes()).unwrap();
     let server = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
-    let server = server.with_no_client_auth().with_single_cert(vec![certificate.der.clone().into()], key).unwrap();
+    let mut server = server.with_no_client_auth().with_single_cert(vec![certificate.der.clone().into()], key).unwrap();
+    server.alpn_protocols = vec![HTTP_1_1.to_vec(), b"acme-tls/1".to_vec()];
     let mut roots = RootCertStore::empty();
     roots.add(certificate.der.into()).unwrap();
     let client = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
-    let client = client.with_root_certificates(roots).with_no_client_auth();
+    let mut client = client.with_root_certificates(roots).with_no_client_auth();
+    client.alpn_protocols = vec![protocol.to_vec()];
     let (ours, theirs) = UnixStream::pair().unwrap();
     (Socket::new(Plain::Unix(ours), Some(Arc::new(server))).unwrap(), theirs, TlsConnector::from(Arc::new(client)))
 }
@@ -69,4 +76,19 @@ async fn what_is_no_handshake_is_an_error_and_not_served() {
     let (mut socket, mut theirs, _) = secured();
     theirs.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
     assert_eq!(socket.read(&mut [0; 10]).await.unwrap_err().kind(), ErrorKind::InvalidData);
+}
+
+#[tokio::test]
+async fn a_validation_by_acme_ends_with_its_handshake() {
+    let (mut socket, theirs, connector) = secured_for(b"acme-tls/1");
+    let validation = tokio::spawn(async move {
+        let mut client = connector.connect("chat.test".try_into().unwrap(), theirs).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        client.read(&mut [0; 10]).await
+    });
+    for _ in 0..2 {
+        assert_eq!(socket.read(&mut [0; 10]).await.unwrap(), 0);
+    }
+    socket.shutdown().await.unwrap();
+    assert_eq!(validation.await.unwrap().unwrap(), 0);
 }
