@@ -50,7 +50,7 @@ impl Load {
             p99: Some(done.p99),
             cpu: Some(cpu * 1e6),
             foreign: spent.foreign,
-            notes: vec![("bytes each", done.bytes as f64)],
+            notes: vec![("bytes each", done.bytes_each())],
             ..Run::default()
         };
         (run, done)

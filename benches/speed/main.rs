@@ -51,7 +51,7 @@ struct Arguments {
     /// Runs everything once in the smallest size, to see that it works.
     #[arg(long)]
     tiny: bool,
-    /// Writes the sections of docs/performance.md that were measured.
+    /// Writes the sections of docs/performance.md all of whose scenarios were measured.
     #[arg(long, conflicts_with = "tiny")]
     write: bool,
     /// What `cargo bench` adds.

@@ -31,7 +31,9 @@ const SECTIONS: [(&str, &[&str], &str); 5] = [
         &["fan-out", "storm", "idle-socket"],
         "In `fan-out`, the next post goes out when all sockets have an earlier one, with one or eight posts in flight. In `storm`, \
          all sockets lose their connection, miss 50 messages, and come back at once; the result is the time until the last one has \
-         everything, and the latencies are those of another client meanwhile. The limit writes the same bytes to as many sockets.",
+         everything, and the latencies are those of another client meanwhile. In `fan-out-paced`, an author posts ten times a second; in \
+         `fan-out-flood` about as fast as the rate limits let one author, on 16 connections, to a server with `--rate-limit on`. The \
+         limit writes the same bytes to as many sockets.",
     ),
     ("Size and start", &["start", "disk"], "The size on disk includes the events and the search index."),
     (
@@ -43,8 +45,8 @@ const SECTIONS: [(&str, &[&str], &str); 5] = [
     (
         "Mixed load",
         &["mixed"],
-        "Clients read, post, search and lose their connections: for a minute, or as long as `--minutes` says. Two servers run at \
-         once, and the clients of one ask for compressed answers.",
+        "Clients read, post, search and lose their connections: for a minute, or as long as `--minutes` says, in one round. Two \
+         servers run at once, and the clients of one ask for compressed answers.",
     ),
 ];
 
@@ -52,20 +54,23 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")
 }
 
-/// Renews what was measured and leaves everything else on the page as it is.
+/// Replaces each section all of whose scenarios were measured, with its text and plots, and leaves the rest of the page as it is.
 pub fn write(rows: &[Row], label: &str) {
     let path = folder().join("performance.md");
     let mut page = fs::read_to_string(&path).unwrap();
     for (heading, names, introduction) in SECTIONS {
-        let belongs = |row: &&Row| {
+        let is_of = |row: &Row, start: &str| {
             let name = row.scenario.split(&[',', ' '][..]).next().unwrap();
-            names.iter().any(|start| name == *start || name.strip_prefix(start).is_some_and(|rest| rest.starts_with('-')))
+            name == start || name.strip_prefix(start).is_some_and(|rest| rest.starts_with('-'))
         };
-        let shown: Vec<&Row> = rows.iter().filter(belongs).filter(|row| row.label == label).collect();
-        if !shown.is_empty() {
-            let lines: String = shown.into_iter().map(line).collect();
+        let mine: Vec<&Row> = rows.iter().filter(|row| row.label == label).collect();
+        let shown = mine.iter().filter(|row| names.iter().any(|name| is_of(row, name)));
+        let lines: String = shown.map(|row| line(row)).collect();
+        if names.iter().all(|name| mine.iter().any(|row| is_of(row, name))) {
             let section = format!("{}\n{COLUMNS}{lines}{}", introduced(introduction), plots(heading, rows, label));
             replace(&mut page, heading, &section);
+        } else if !lines.is_empty() {
+            eprintln!("{heading}: not all of its scenarios were measured, so it stays");
         }
     }
     fs::write(&path, page).unwrap();

@@ -41,14 +41,18 @@ pub struct Done {
     pub all: usize,
     /// Answers with another status than 2xx.
     pub refused: usize,
-    /// Of one answer, with its head.
-    pub bytes: usize,
-    /// Of all answers that are counted in `all`.
-    pub received: usize,
+    /// Bytes of all answers, with their heads.
+    received: usize,
     /// Milliseconds.
     pub p50: f64,
     pub p95: f64,
     pub p99: f64,
+}
+
+impl Done {
+    pub fn bytes_each(&self) -> f64 {
+        self.received as f64 / self.all as f64
+    }
 }
 
 // The words that the bench says, in their order.
@@ -61,14 +65,12 @@ struct Seen {
     took: Vec<Duration>,
     all: usize,
     refused: usize,
-    bytes: usize,
     received: usize,
 }
 
 impl Seen {
     fn add(&mut self, status: u16, bytes: usize, took: Option<Duration>) {
         self.all += 1;
-        self.bytes = bytes;
         self.received += bytes;
         self.refused += usize::from(!(200..300).contains(&status));
         self.took.extend(took);
@@ -177,7 +179,6 @@ fn report(seen: &mut Seen) {
         answers: seen.took.len(),
         all: seen.all,
         refused: seen.refused,
-        bytes: seen.bytes,
         received: seen.received,
         p50: at(0.5),
         p95: at(0.95),

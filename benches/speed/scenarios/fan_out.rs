@@ -29,6 +29,8 @@ const DELIVERIES: Unit = Unit::rate("deliveries/s");
 /// Between the posts of a calm author.
 const EVERY: Duration = Duration::from_millis(100);
 const MILLISECONDS: Unit = Unit::cost("ms");
+/// Connections of an author who floods.
+const FLOODING: usize = 16;
 /// Posts that are under way at once.
 const IN_FLIGHT: [usize; 2] = [1, 8];
 
@@ -61,7 +63,7 @@ pub fn paced(bench: &mut Bench, sockets: usize) {
     let subjects = places.iter().map(|place| {
         let mut listeners = Listeners::new(place, sockets, true);
         let due: Vec<Duration> = (0..posts).map(|n| EVERY * n).collect();
-        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due))
+        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due, 1))
     });
     let subjects = subjects.collect();
     bench.turns(&format!("fan-out-paced, sockets: {sockets}"), MILLISECONDS, subjects);
@@ -84,7 +86,7 @@ pub fn flood(bench: &mut Bench, sockets: usize) {
             (0..burst + rate * seconds).map(|n| Duration::from_secs(1) * n.saturating_sub(burst) / rate).collect();
         Subject::server(&place.build, &place.server, move |server| {
             std::thread::sleep(refilled);
-            pace(server.id(), &mut listeners, &due)
+            pace(server.id(), &mut listeners, &due, FLOODING)
         })
     });
     let subjects = subjects.collect();
@@ -204,17 +206,20 @@ fn drive(process: u32, listeners: &mut Listeners, posts: usize, in_flight: usize
     Run { figure: deliveries / seconds, cpu: Some(spent.server / deliveries * 1e6), foreign: spent.foreign, ..Run::default() }
 }
 
-/// Posts at these times, or as soon after as the former one is answered.
-fn pace(process: u32, listeners: &mut Listeners, due: &[Duration]) -> Run {
-    let mut stream = http::connect(listeners.poster.address);
+/// Posts at these times, or as soon after as one of the connections has its former answer.
+fn pace(process: u32, listeners: &mut Listeners, due: &[Duration], connections: usize) -> Run {
     let watch = Watch::new(process, &ids(&listeners.clients));
     let began = Instant::now();
-    for due in due {
-        std::thread::sleep(due.saturating_sub(began.elapsed()));
-        let text = timed();
-        let (status, _) = http::exchange(&mut stream, listeners.poster.request(&text).as_bytes());
-        assert_eq!(status, 201);
-    }
+    let poster = &listeners.poster;
+    let post = |due: &[Duration], first: usize| {
+        let mut stream = http::connect(poster.address);
+        for due in due.iter().skip(first).step_by(connections) {
+            std::thread::sleep(due.saturating_sub(began.elapsed()));
+            let (status, _) = http::exchange(&mut stream, poster.request(&timed()).as_bytes());
+            assert_eq!(status, 201);
+        }
+    };
+    std::thread::scope(|scope| (0..connections).for_each(|first| _ = scope.spawn(move || post(due, first))));
     due.iter().for_each(|_| listeners.await_all());
     let spent = watch.spent();
     let mut took: Vec<u32> = Vec::new();

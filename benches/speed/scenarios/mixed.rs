@@ -31,23 +31,23 @@ pub fn mixed(bench: &mut Bench) {
     let seconds = bench.size((bench.minutes * 60.0) as usize, 2);
     let connections = bench.size(200, 8);
     for build in bench.builds.clone() {
-        let sides = ["plain", "zstd"].map(|coding| {
+        let mut sides = ["identity", "zstd"].map(|coding| {
             let (world, server) = World::new(&build, people(sockets).max(4), people(sockets).max(4));
             let place = Place { build: build.clone(), world, server };
             let listeners = Listeners::new(&place, sockets, false);
             let requests = requests(&place, coding);
             let plan = Plan { address: place.server.address, connections, requests, pause: PAUSE, once: false };
-            (coding, Side::new(place, listeners, &plan))
+            Side::new(coding, place, listeners, &plan)
         });
-        let (names, mut sides): (Vec<_>, Vec<_>) = sides.into_iter().unzip();
-        for (coding, run) in names.into_iter().zip(run(&mut sides, seconds)) {
-            let scenario = format!("mixed, answers: {coding}, sockets: {sockets}");
+        let runs = run(&mut sides, seconds);
+        for (side, run) in sides.iter().zip(runs) {
+            let scenario = format!("mixed, answers: {}, sockets: {sockets}", side.coding);
             bench.rows.push(Row { scenario, label: build.label.clone(), unit: REQUESTS, run, limit: None });
         }
     }
 }
 
-/// Nine of ten read.
+/// Of ten requests eight are reads, one moves the read mark, and one posts.
 fn requests(Place { world, .. }: &Place, coding: &str) -> Vec<String> {
     let (channel, organisation) = (&world.channel, &world.organisation);
     let paths = [
@@ -68,14 +68,15 @@ fn requests(Place { world, .. }: &Place, coding: &str) -> Vec<String> {
             9 => request("POST", &world.messages(), token, &json!({ "content": sentence(n) }).to_string()),
             kind => request("GET", &format!("/api/v1{}", paths[kind]), token, ""),
         };
-        let accepted = if coding == "plain" { String::new() } else { format!("accept-encoding: {coding}\r\n") };
-        requests.push(request.replacen("host:", &format!("{accepted}host:"), 1));
+        requests.push(request.replacen("host:", &format!("accept-encoding: {coding}\r\nhost:"), 1));
     }
     requests
 }
 
 /// A server, and those who use it.
 struct Side {
+    /// Of the answers.
+    coding: &'static str,
     place: Place,
     listeners: Listeners,
     client: Client,
@@ -85,8 +86,8 @@ struct Side {
 }
 
 impl Side {
-    fn new(place: Place, listeners: Listeners, plan: &Plan) -> Side {
-        Side { place, listeners, client: Client::start("requests", plan), memory: Vec::new(), reconnecting: None }
+    fn new(coding: &'static str, place: Place, listeners: Listeners, plan: &Plan) -> Side {
+        Side { coding, place, listeners, client: Client::start("requests", plan), memory: Vec::new(), reconnecting: None }
     }
 
     fn processes(&self) -> Vec<u32> {
@@ -152,7 +153,7 @@ fn result(done: Done, spent: &Spent, memory: Vec<(f64, f64)>) -> Run {
         cpu: Some(spent.server / done.answers as f64 * 1e6),
         foreign: spent.foreign,
         notes: vec![
-            ("bytes each", done.received as f64 / done.all as f64),
+            ("bytes each", done.bytes_each()),
             ("MiB at first", first),
             ("at most", memory.iter().map(mebibytes).fold(first, f64::max)),
             ("at last", memory.last().map_or(first, mebibytes)),

@@ -46,9 +46,14 @@ pub fn channels(bench: &mut Bench) {
     });
 }
 
-/// Fifty threads with five replies each.
+/// Fifty threads with five replies each, and the same without their replies.
 pub fn threads(bench: &mut Bench) {
     measure(bench, "threads", |large| (format!("/threads/channels/{}", large.talks), limits::threads(&large.talks)));
+    measure(bench, "threads, replies: 0", |large| {
+        let mut sql = limits::threads(&large.talks);
+        sql.truncate(1);
+        (format!("/threads/channels/{}?messages=0", large.talks), sql)
+    });
 }
 
 /// A page of 200 members.

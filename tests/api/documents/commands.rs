@@ -41,7 +41,8 @@ fn every_flag_that_a_document_names_exists() {
     let mut known = flags(&cli::command());
     let installer = fs::read_to_string(root().join("install.sh")).unwrap();
     known.extend(installer.split_whitespace().filter(|word| word.starts_with("--")).map(str::to_owned));
-    known.extend(["--help", "--test", "--bench", "--release", "--example", "--minutes", "--server"].map(str::to_owned));
+    known
+        .extend(["--help", "--test", "--bench", "--release", "--example", "--minutes", "--server", "--write"].map(str::to_owned));
     for document in documents() {
         for event in parsed(&fs::read_to_string(root().join(&document)).unwrap()) {
             let Event::Code(code) = event else { continue };
