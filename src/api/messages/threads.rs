@@ -90,7 +90,7 @@ impl Api {
         before: Query<Option<Position>>,
     ) -> Result<Listed<Rows<OrganisationThread>>> {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
-        let replies = messages.map_or(threads::REPLIES, |messages| messages.0.min(MOST_REPLIES));
+        let replies = shown_replies(*messages);
         let (caller, id) = (caller.0, *org_id);
         if *mine == Some(true) {
             return own(&app, caller, id, before.map(|before| before.0.into()), page, replies, &address).await;
@@ -125,11 +125,11 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50.
         limit: Query<Option<Size>>,
-        /// Replies shown with each thread: up to 200; default 5.
-        messages: Query<Option<Size>>,
+        /// Replies shown with each thread: up to 200, or none for 0; default 5.
+        messages: Query<Option<Replies>>,
     ) -> Result<Listed<Rows<Thread>>> {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
-        let replies = listing::capped_size(*messages, threads::REPLIES, MOST_REPLIES);
+        let replies = shown_replies(*messages);
         let id = *channel_id;
         let read = app.db.read_bounded(caller.0.user, move |conn| {
             let find = |page| threads::list(conn, caller.0, id, page);
@@ -297,6 +297,11 @@ impl Api {
 
 /// The number of replies shown with a thread.
 type Replies = Number<0>;
+
+fn shown_replies(asked: Option<Replies>) -> u32 {
+    asked.map_or(threads::REPLIES, |asked| asked.0.min(MOST_REPLIES))
+}
+
 /// A position in the order of all messages.
 type Position = Number<1>;
 

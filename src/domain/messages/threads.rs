@@ -244,6 +244,9 @@ fn read_one(conn: &Connection, caller: Caller, root: Root, replies: u32) -> Resu
 
 /// The latest replies, oldest first.
 fn latest(conn: &Connection, root: i64, replies: u32) -> Result<Vec<Message>> {
+    if replies == 0 {
+        return Ok(Vec::new());
+    }
     let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2", record::SELECT);
     let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
     for reply in select.query_map((root, replies), record::from_row)? {

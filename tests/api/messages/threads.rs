@@ -156,6 +156,7 @@ async fn threads_and_replies_come_in_pages() {
         contents(&listed[0]["messages"])
     };
     assert_eq!(replies("").await, ["reply 2", "reply 3", "reply 4", "reply 5", "reply 6"]);
+    assert_eq!(replies("?messages=0").await, [""; 0]);
     assert_eq!(replies("?messages=1").await, ["reply 6"]);
     assert_eq!(replies("?messages=200").await.len(), 7);
 }
