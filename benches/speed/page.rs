@@ -32,8 +32,8 @@ const SECTIONS: [(&str, &[&str], &str); 5] = [
         "In `fan-out`, the next post goes out when all sockets have an earlier one, with one or eight posts in flight. In `storm`, \
          all sockets lose their connection, miss 50 messages, and come back at once; the result is the time until the last one has \
          everything, and the latencies are those of another client meanwhile. In `fan-out-paced`, an author posts ten times a second; in \
-         `fan-out-flood` about as fast as the rate limits let one author, on 16 connections, to a server with `--rate-limit on`. The \
-         limit writes the same bytes to as many sockets.",
+         `fan-out-flood`, another one meanwhile posts about as fast as the rate limits let them, on 16 connections, to a server \
+         with `--rate-limit on`. The limit writes the same bytes to as many sockets.",
     ),
     ("Size and start", &["start", "disk"], "The size on disk includes the events and the search index."),
     (
@@ -162,7 +162,7 @@ fn plots(heading: &str, rows: &[Row], label: &str) -> String {
         })],
         "Mixed load" => {
             let mixed = rows.iter().filter(|row| row.scenario.starts_with("mixed") && row.label == label);
-            let lines = mixed.map(|row| (row.scenario.as_str(), row.run.series.clone())).collect();
+            let lines = mixed.map(|row| (row.scenario.split(", ").nth(1).unwrap_or_default(), row.run.series.clone())).collect();
             let title = "Memory during the mixed load";
             vec![("mixed", Plot { title, x: "seconds", y: "MiB", is_logarithmic: false, lines })]
         }

@@ -14,7 +14,7 @@ use crate::{
     clients::{Client, ids},
     http,
     limits::{Limit, frames},
-    machine::Watch,
+    machine::{Watch, settle},
     measure::{Bench, Run, Subject, Unit},
     server::Server,
     sockets::{Plan, SENT},
@@ -63,13 +63,13 @@ pub fn paced(bench: &mut Bench, sockets: usize) {
     let subjects = places.iter().map(|place| {
         let mut listeners = Listeners::new(place, sockets, true);
         let due: Vec<Duration> = (0..posts).map(|n| EVERY * n).collect();
-        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due, 1))
+        Subject::server(&place.build, &place.server, move |server| pace(server.id(), &mut listeners, &due, None))
     });
     let subjects = subjects.collect();
     bench.turns(&format!("fan-out-paced, sockets: {sockets}"), MILLISECONDS, subjects);
 }
 
-/// About as many posts as the rate limits let one author make: a burst, and then so many a second.
+/// The same, while another author posts about as fast as the rate limits let them: a burst, and then so many a second.
 pub fn flood(bench: &mut Bench, sockets: usize) {
     let (burst, rate, seconds): (u32, u32, u32) = (bench.size(200, 5), 50, bench.size(5, 1));
     let refilled = bench.size(Duration::from_secs(4), Duration::ZERO); // after the round before
@@ -79,14 +79,19 @@ pub fn flood(bench: &mut Bench, sockets: usize) {
         let server = Server::with_rate_limit(&build, &world.data(), "on");
         Place { build, world, server }
     };
-    let places: Vec<Place> = bench.places(people(sockets), people(sockets)).into_iter().map(limited).collect();
+    let logged_in = people(sockets).max(2);
+    let places: Vec<Place> = bench.places(logged_in, logged_in).into_iter().map(limited).collect();
     let subjects = places.iter().map(|place| {
         let mut listeners = Listeners::new(place, sockets, true);
-        let due: Vec<Duration> =
-            (0..burst + rate * seconds).map(|n| Duration::from_secs(1) * n.saturating_sub(burst) / rate).collect();
+        let posts = burst + rate * seconds;
+        let flood = Flood {
+            author: Poster { token: place.world.tokens[1].clone(), ..listeners.poster.clone() },
+            due: (0..posts).map(|n| Duration::from_secs(1) * n.saturating_sub(burst) / rate).collect(),
+        };
+        let due: Vec<Duration> = (0..10 * seconds).map(|n| EVERY * n).collect();
         Subject::server(&place.build, &place.server, move |server| {
             std::thread::sleep(refilled);
-            pace(server.id(), &mut listeners, &due, FLOODING)
+            pace(server.id(), &mut listeners, &due, Some(&flood))
         })
     });
     let subjects = subjects.collect();
@@ -206,20 +211,40 @@ fn drive(process: u32, listeners: &mut Listeners, posts: usize, in_flight: usize
     Run { figure: deliveries / seconds, cpu: Some(spent.server / deliveries * 1e6), foreign: spent.foreign, ..Run::default() }
 }
 
-/// Posts at these times, or as soon after as one of the connections has its former answer.
-fn pace(process: u32, listeners: &mut Listeners, due: &[Duration], connections: usize) -> Run {
-    let watch = Watch::new(process, &ids(&listeners.clients));
-    let began = Instant::now();
-    let poster = &listeners.poster;
-    let post = |due: &[Duration], first: usize| {
-        let mut stream = http::connect(poster.address);
-        for due in due.iter().skip(first).step_by(connections) {
+/// Posts that nobody measures.
+struct Flood {
+    author: Poster,
+    due: Vec<Duration>,
+}
+
+impl Flood {
+    /// Posts at these times, or as soon after as a connection has its former answer.
+    fn run(&self, began: Instant, first: usize) {
+        let mut stream = http::connect(self.author.address);
+        for due in self.due.iter().skip(first).step_by(FLOODING) {
             std::thread::sleep(due.saturating_sub(began.elapsed()));
-            let (status, _) = http::exchange(&mut stream, poster.request(&timed()).as_bytes());
+            let (status, _) = http::exchange(&mut stream, self.author.request("Nobody reads this.").as_bytes());
             assert_eq!(status, 201);
         }
-    };
-    std::thread::scope(|scope| (0..connections).for_each(|first| _ = scope.spawn(move || post(due, first))));
+    }
+}
+
+/// Posts at these times, or as soon after as the former one is answered.
+fn pace(process: u32, listeners: &mut Listeners, due: &[Duration], flood: Option<&Flood>) -> Run {
+    settle(process); // it has stood still while others were measured, and indexes what it was posted before
+    let watch = Watch::new(process, &ids(&listeners.clients));
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        if let Some(flood) = flood {
+            (0..FLOODING).for_each(|first| _ = scope.spawn(move || flood.run(began, first)));
+        }
+        let mut stream = http::connect(listeners.poster.address);
+        for due in due {
+            std::thread::sleep(due.saturating_sub(began.elapsed()));
+            let (status, _) = http::exchange(&mut stream, listeners.poster.request(&timed()).as_bytes());
+            assert_eq!(status, 201);
+        }
+    });
     due.iter().for_each(|_| listeners.await_all());
     let spent = watch.spent();
     let mut took: Vec<u32> = Vec::new();
@@ -229,6 +254,7 @@ fn pace(process: u32, listeners: &mut Listeners, due: &[Duration], connections: 
     }
     took.sort_unstable();
     let at = |share: f64| f64::from(took[(took.len() as f64 * share) as usize]) / 1000.0;
-    let cpu = spent.server / took.len() as f64 * 1e6;
+    let deliveries = took.len() + flood.map_or(0, |flood| flood.due.len() * listeners.sockets);
+    let cpu = spent.server / deliveries as f64 * 1e6;
     Run { figure: at(0.99), p50: Some(at(0.5)), p99: Some(at(0.99)), cpu: Some(cpu), foreign: spent.foreign, ..Run::default() }
 }

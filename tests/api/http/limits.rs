@@ -128,24 +128,24 @@ async fn a_hundred_posts_at_once_all_arrive() {
 }
 
 #[tokio::test]
-async fn a_change_waits_while_eight_of_its_author_are_not_pushed() {
+async fn a_change_waits_while_four_of_its_author_are_not_pushed() {
     let folder = tempfile::tempdir().unwrap();
     let app =
         wiring::open(&Settings::for_folder(folder.path()), SocketAddr::from(([127, 0, 0, 1], 80)), Clock::default()).unwrap();
     let (ada, grace) = (UserId::new(), UserId::new());
     let change = async |author: UserId| app.write_throttled(author, 0, |_| Ok(())).await.unwrap();
     let mut unpushed = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..4 {
         unpushed.push(app.limits.change(ada.into()).await.unwrap());
     }
-    let mut ninth = Box::pin(change(ada));
+    let mut fifth = Box::pin(change(ada));
     tokio::select! {
         biased;
-        () = &mut ninth => panic!("it does not wait"),
+        () = &mut fifth => panic!("it does not wait"),
         () = change(grace) => {}
     }
     unpushed.pop();
-    ninth.await;
+    fifth.await;
     for _ in 0..20 {
         change(ada).await; // the one before was pushed to nobody, and gave its permit back
     }
