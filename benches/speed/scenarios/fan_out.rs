@@ -211,7 +211,7 @@ fn drive(process: u32, listeners: &mut Listeners, posts: usize, in_flight: usize
     Run { figure: deliveries / seconds, cpu: Some(spent.server / deliveries * 1e6), foreign: spent.foreign, ..Run::default() }
 }
 
-/// Posts that nobody measures.
+/// Posts whose time nobody measures.
 struct Flood {
     author: Poster,
     due: Vec<Duration>,
@@ -223,7 +223,7 @@ impl Flood {
         let mut stream = http::connect(self.author.address);
         for due in self.due.iter().skip(first).step_by(FLOODING) {
             std::thread::sleep(due.saturating_sub(began.elapsed()));
-            let (status, _) = http::exchange(&mut stream, self.author.request("Nobody reads this.").as_bytes());
+            let (status, _) = http::exchange(&mut stream, self.author.request(&marked()).as_bytes());
             assert_eq!(status, 201);
         }
     }
@@ -245,7 +245,8 @@ fn pace(process: u32, listeners: &mut Listeners, due: &[Duration], flood: Option
             assert_eq!(status, 201);
         }
     });
-    due.iter().for_each(|_| listeners.await_all());
+    let flooded = flood.map_or(0, |flood| flood.due.len());
+    (0..due.len() + flooded).for_each(|_| listeners.await_all());
     let spent = watch.spent();
     let mut took: Vec<u32> = Vec::new();
     for client in &mut listeners.clients {
@@ -254,7 +255,6 @@ fn pace(process: u32, listeners: &mut Listeners, due: &[Duration], flood: Option
     }
     took.sort_unstable();
     let at = |share: f64| f64::from(took[(took.len() as f64 * share) as usize]) / 1000.0;
-    let deliveries = took.len() + flood.map_or(0, |flood| flood.due.len() * listeners.sockets);
-    let cpu = spent.server / deliveries as f64 * 1e6;
+    let cpu = spent.server / (took.len() + flooded * listeners.sockets) as f64 * 1e6;
     Run { figure: at(0.99), p50: Some(at(0.5)), p99: Some(at(0.99)), cpu: Some(cpu), foreign: spent.foreign, ..Run::default() }
 }
