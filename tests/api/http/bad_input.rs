@@ -207,8 +207,9 @@ async fn a_query_out_of_range_is_400() {
                 _ => &[],
             };
             let name = parameter["name"].as_str().unwrap();
-            // These count from 0; in the list of an organisation's threads, so do the replies that are shown.
-            let is_threads = operation.path == "/threads/organisations/{org_id}";
+            // These count from 0; in lists of threads, so do the replies that are shown.
+            let is_threads =
+                ["/threads/organisations/{org_id}", "/threads/channels/{channel_id}"].contains(&operation.path.as_str());
             let counts_from_0 = ["offset", "preview", "users"].contains(&name) || (is_threads && name == "messages");
             for value in wrong.iter().filter(|value| !counts_from_0 || **value != "0") {
                 let path = with_query(&setting.scene.path(&operation.method, &operation.path), name, value);
