@@ -97,6 +97,15 @@ pub struct Token {
 /// most tokens of a user.
 pub fn make(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
     sessions::require_live(tx, caller)?;
+    make_as(tx, caller, user, new)
+}
+
+/// [`make`] for an operator, who has no session.
+pub fn make_by_operator(tx: &mut Tx, user: UserId, new: &New) -> Result<(Token, String)> {
+    make_as(tx, Caller::operator_as(user), user, new)
+}
+
+fn make_as(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Token, String)> {
     if user != caller.user {
         access::find_managed_bot(tx, caller, user)?.ok_or(Error::NotFound(Code::UserNotFound))?.require_owner()?;
     }
