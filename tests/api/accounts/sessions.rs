@@ -47,16 +47,18 @@ async fn late(client: &Client, path: &str, body: &Value) -> u16 {
 }
 
 #[tokio::test]
-async fn a_session_that_has_ended_makes_no_other_and_no_token() {
+async fn a_session_that_has_ended_makes_no_other_and_no_token_and_proves_no_mailbox() {
     let server = Server::start().await;
     let (ada, grace) = (server.user("ada").await, server.user("grace").await);
     let organisation = ada.organisation("Engines").await;
     let link = ada.post(&format!("/organisations/{organisation}/join-links"), json!({})).await.expect(201);
+    let verification = server.mails("grace@example.org", 1).await[0].parameter("token");
     let invitation = ada.invite(&organisation, "grace@example.org", "user").await;
     for (path, body) in [
         (format!("/users/{}/tokens", grace.user_id), json!({ "name": "Build server", "scopes": ["read"] })),
         ("/join".to_owned(), json!({ "token": link["data"]["token"] })),
         ("/invite/verify".to_owned(), json!({ "token": invitation })),
+        ("/auth/email-request/verify".to_owned(), json!({ "token": verification })),
     ] {
         let grace = server.log_in("grace", PASSWORD).await;
         let sessions = server.count("sessions");
