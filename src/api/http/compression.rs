@@ -50,14 +50,9 @@ const COMPRESSED: &[&str] = &[
 const SHORTEST: usize = 1024;
 /// Longer ones are compressed beside the tasks that serve connections, because it takes a while.
 const QUICK: usize = 64 << 10;
-/// A header of a random length, up to [`PADDED`] bytes, so that a guess shows only in the mean of a great many answers.
+/// A header of a random length below [`PADDED`] bytes, so that a guess shows only in the mean of a great many answers.
 const PADDING: HeaderName = HeaderName::from_static("tidings-padding");
-const PADDED: usize = 127;
-
-const ZEROS: &str = match str::from_utf8(&[b'0'; PADDED]) {
-    Ok(zeros) => zeros,
-    Err(_) => unreachable!(),
-};
+const PADDED: usize = 128;
 
 /// Compresses answers for clients that accept it.
 pub async fn layer<E: Endpoint>(next: Arc<E>, req: Request) -> poem::Result<Response> {
@@ -75,7 +70,8 @@ pub async fn layer<E: Endpoint>(next: Arc<E>, req: Request) -> poem::Result<Resp
     }
     response.headers_mut().insert(header::CONTENT_ENCODING, encoding.header());
     let [random] = secret::random();
-    response.headers_mut().insert(PADDING, HeaderValue::from_static(&ZEROS[..usize::from(random) & PADDED]));
+    let padding = &[b'0'; PADDED][..usize::from(random) % PADDED];
+    response.headers_mut().insert(PADDING, HeaderValue::from_bytes(padding).map_err(Error::internal)?);
     Ok(response)
 }
 

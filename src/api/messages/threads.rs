@@ -297,13 +297,12 @@ impl Api {
 
 /// The number of replies shown with a thread.
 type Replies = Number<0>;
+/// A position in the order of all messages.
+type Position = Number<1>;
 
 fn shown_replies(asked: Option<Replies>) -> u32 {
     asked.map_or(threads::REPLIES, |asked| asked.0.min(MOST_REPLIES))
 }
-
-/// A position in the order of all messages.
-type Position = Number<1>;
 
 /// A page of the threads that the caller takes part in. It links to the next by the position of its last thread, so that
 /// threads that become active meanwhile shift none.
