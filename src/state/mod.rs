@@ -107,7 +107,7 @@ impl Inner {
         Ok(caller)
     }
 
-    /// [`Db::write_sized`] of what is pushed to many. It waits while too many changes of the author's are not pushed yet.
+    /// [`Db::write_sized`] of what is pushed to many, where the closure owns `bytes` of text. It waits while too many changes of the author's are not pushed yet.
     pub async fn write_throttled<T: Send + 'static>(
         &self,
         author: impl Into<Author>,
@@ -120,7 +120,7 @@ impl Inner {
             permit.into_iter().for_each(|permit| tx.then(Effect::Permit(permit)));
             Ok(written)
         };
-        self.db.write_sized(bytes, write).await
+        self.db.write_sized(bytes + size_of_val(&write), write).await
     }
 
     /// [`Db::read_slow`] within an organisation, which has one such read at a time. `f` refuses a caller who is no member, so
