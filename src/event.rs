@@ -1,4 +1,4 @@
-//! The consequences of a committed change, as plain data: rows of the event log, and effects in memory.
+//! The consequences of a committed change: rows of the event log, and effects in memory.
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -307,7 +307,7 @@ pub enum Effect {
     Queued(Queue),
     /// A webhook or its queue of deliveries has changed.
     DeliveriesChanged(WebhookId),
-    /// What the transaction pushes is on its way: dropped then, which lets its author change something more.
+    /// The author's permit for the change. The publisher drops it, and so gives it back, once the change is sent.
     Permit(OwnedSemaphorePermit),
     /// Another process has written to the database, so caches drop everything.
     Foreign,
