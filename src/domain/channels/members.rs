@@ -65,9 +65,10 @@ pub struct Member {
 
 /// Columns of a member. [`from_row`] takes them in this order.
 const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url, u.status_emoji,
-    u.status_text, u.status_until, u.is_bot,
-    (select m.role_id from channels c cross join organisation_members m on m.organisation_id = c.organisation_id
-       and m.user_id = cm.user_id where c.id = cm.channel_id), cm.created_at";
+    u.status_text, u.status_until, u.is_bot, om.role_id, cm.created_at";
+/// The member of the organisation in whose channel, `?1`, somebody is. It is looked for once, not for each of them.
+const IN_ORGANISATION: &str = "left join organisation_members om
+    on om.organisation_id = (select organisation_id from channels where id = ?1) and om.user_id = cm.user_id";
 
 /// The number of the channel's members. 404 for a caller who can't see the channel.
 pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
@@ -94,7 +95,7 @@ pub(in crate::domain) fn first(conn: &Connection, channel: ChannelId, page: Page
         "select {COLUMNS}
            from (select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2 offset ?3) page
            cross join channel_members cm on cm.channel_id = ?1 and cm.user_id = page.user_id
-           cross join users u on u.id = cm.user_id order by cm.created_at, cm.user_id"
+           cross join users u on u.id = cm.user_id {IN_ORGANISATION} order by cm.created_at, cm.user_id"
     );
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map((channel, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
@@ -104,8 +105,10 @@ pub(in crate::domain) fn first(conn: &Connection, channel: ChannelId, page: Page
 pub(in crate::domain) fn of_direct_messages(conn: &Connection, ids: &[ChannelId]) -> Result<HashMap<ChannelId, Vec<Member>>> {
     let sql = format!(
         "select {COLUMNS}, cm.channel_id from json_each(?1) listed
-           cross join channel_members cm on cm.channel_id = unhex(listed.value, '-')
-           cross join users u on u.id = cm.user_id"
+           cross join channels c on c.id = unhex(listed.value, '-')
+           cross join channel_members cm on cm.channel_id = c.id
+           cross join users u on u.id = cm.user_id
+           left join organisation_members om on om.organisation_id = c.organisation_id and om.user_id = cm.user_id"
     );
     let ids = json!(ids.iter().map(ChannelId::to_string).collect::<Vec<_>>()).to_string();
     let mut select = conn.prepare_cached(&sql)?;
@@ -120,7 +123,7 @@ pub(in crate::domain) fn of_direct_messages(conn: &Connection, ids: &[ChannelId]
 
 fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Member>> {
     let sql = format!(
-        "select {COLUMNS} from channel_members cm cross join users u on u.id = cm.user_id
+        "select {COLUMNS} from channel_members cm cross join users u on u.id = cm.user_id {IN_ORGANISATION}
          where cm.channel_id = ?1 and cm.user_id = ?2"
     );
     Ok(conn.prepare_cached(&sql)?.query_row((channel, user), from_row).optional()?)
