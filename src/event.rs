@@ -333,8 +333,12 @@ impl Queue {
     pub const ALL: [Queue; 6] =
         [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding, Queue::Timers];
 
-    /// Whether a commit with this effect may have added to the queue.
-    pub fn is_fed_by(self, effect: &Effect) -> bool {
+    /// The queues that a commit with these effects may have added to.
+    pub fn fed_by(effects: &[Effect]) -> Vec<Queue> {
+        Queue::ALL.into_iter().filter(|queue| effects.iter().any(|effect| queue.is_fed_by(effect))).collect()
+    }
+
+    fn is_fed_by(self, effect: &Effect) -> bool {
         match effect {
             Effect::Queued(queue) if *queue == self => true,
             Effect::Foreign => true,

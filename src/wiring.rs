@@ -18,7 +18,7 @@ use crate::{
     db::{self, AfterCommit, Db, KeyFile},
     domain::accounts::{address_migration, by_operator, searchable_names},
     error::{Error, Faults, Result},
-    event::Effect,
+    event::{Effect, Queue},
     issuer::Issuer,
     jobs,
     limits::{Limits, admission::ConnectionSlots},
@@ -220,7 +220,7 @@ fn open_database(
 }
 
 /// Makes the router, which hands the effects of each commit to their consumers. It runs before the callers are answered, so
-/// that a request after the answer can't find an ended session in the cache.
+/// that a request after the answer can't find an ended session in the cache; the background jobs are woken after that.
 fn router(
     (sessions, newest): (Arc<SessionCache>, Arc<NewestPages>),
     wakeups: Arc<Wakeups>,
@@ -231,8 +231,9 @@ fn router(
         sessions.forget_affected(&effects);
         newest.forget(&effects);
         delivery.note_commit(&effects); // before the job that reads it wakes
-        wakeups.wake_after_commit(&effects);
+        let (wakeups, queues) = (Arc::clone(&wakeups), Queue::fed_by(&effects));
         publisher.send_effects(effects);
+        Box::new(move || queues.into_iter().for_each(|queue| wakeups.wake(queue)))
     })
 }
 

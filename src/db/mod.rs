@@ -49,7 +49,7 @@ pub use self::{
     schema_history::Version,
     slow_read_slots::Class,
     tx::{Tx, View},
-    writer::AfterCommit,
+    writer::{AfterAnswers, AfterCommit},
 };
 use self::{
     figures::{Figures, Waits},

@@ -1,8 +1,8 @@
 //! The only thread that writes, with group commit.
 //!
 //! It takes the queued jobs into one IMMEDIATE transaction, each in a savepoint of its own, commits once
-//! (`synchronous=full`), hands over the effects in order, and then answers. A single write commits at once. Batches form
-//! while the previous one syncs.
+//! (`synchronous=full`), hands over the effects in order, then answers, and last wakes what can wait. A single write commits
+//! at once. Batches form while the previous one syncs.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -33,8 +33,10 @@ use crate::{
     site::Site,
 };
 
-/// A function that gets the effects of each committed batch.
-pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) + Send>;
+/// A function that gets the effects of each committed batch before its callers are answered.
+pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) -> AfterAnswers + Send>;
+/// What of its consequences can wait until the callers are answered: a thread that is woken may take the writer's processor.
+pub type AfterAnswers = Box<dyn FnOnce()>;
 
 const QUEUE_JOBS: usize = 4096;
 const QUEUE_BYTES: usize = 32 << 20;
@@ -244,6 +246,7 @@ impl Thread {
     fn batch(&mut self, first: Option<Job>, jobs: &Receiver<Job>) {
         let mut answers = Vec::new();
         let result = self.transaction(first, jobs, &mut answers);
+        let mut after_answers = None;
         let outcome = match result {
             Ok(effects) => {
                 self.checkpoints.wake();
@@ -253,7 +256,7 @@ impl Thread {
                     self.last_seq = seq;
                 }
                 if !effects.is_empty() {
-                    (self.after_commit)(effects);
+                    after_answers = Some((self.after_commit)(effects));
                 }
                 None
             }
@@ -270,6 +273,9 @@ impl Thread {
         };
         for answer in answers {
             answer(if outcome.is_none() { Ok(()) } else { Err(UNKNOWN) });
+        }
+        if let Some(wake) = after_answers {
+            wake();
         }
         if let Some(err) = outcome {
             exit_on_broken_disk(&err);

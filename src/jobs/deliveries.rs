@@ -73,7 +73,6 @@ impl Dispatcher {
         loop {
             let idle = self.send_due(app, sending).await;
             rest(idle, app, Queue::Deliveries, sending).await;
-            tokio::task::yield_now().await; // the callers whom the commit answers go first: they wait, and deliveries can
         }
     }
 

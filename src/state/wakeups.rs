@@ -2,21 +2,12 @@
 
 use tokio::sync::Notify;
 
-use crate::event::{Effect, Queue};
+use crate::event::Queue;
 
 #[derive(Default)]
 pub struct Wakeups([Notify; Queue::ALL.len()]);
 
 impl Wakeups {
-    /// Wakes the jobs whose queues a commit with these effects may have added to.
-    pub fn wake_after_commit(&self, effects: &[Effect]) {
-        for queue in Queue::ALL {
-            if effects.iter().any(|effect| queue.is_fed_by(effect)) {
-                self.wake(queue);
-            }
-        }
-    }
-
     pub fn wake(&self, queue: Queue) {
         self.0[queue as usize].notify_one();
     }

@@ -21,6 +21,7 @@ use tidings::{
         sessions::{self, Device},
     },
     error::Result,
+    event::Effect,
     secret::{self, Keys},
     site::Site,
     state::App,
@@ -275,7 +276,11 @@ fn keys(folder: &Path) -> Keys {
 }
 
 /// The database of a folder, without a server.
-pub fn database(folder: &Path, after_commit: db::AfterCommit) -> db::Db {
+pub fn database(folder: &Path, mut after_commit: impl FnMut(Vec<Effect>) + Send + 'static) -> db::Db {
+    let after_commit = Box::new(move |effects| {
+        after_commit(effects);
+        Box::new(|| {}) as db::AfterAnswers
+    });
     db::Db::open(folder, Arc::new(site(folder)), Clock::default(), after_commit).unwrap()
 }
 

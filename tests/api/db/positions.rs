@@ -21,7 +21,7 @@ async fn emit(db: &Db) -> i64 {
 #[tokio::test]
 async fn an_answer_has_the_place_of_the_first_state_that_it_shows() {
     let folder = tempfile::tempdir().unwrap();
-    let db = &database(folder.path(), Box::new(|_| {}));
+    let db = &database(folder.path(), drop);
     assert_eq!(with_position(async { db.read(|_| Ok(())).unwrap() }).await, ((), Some(0)), "an empty log");
     let first = emit(db).await;
 
@@ -51,7 +51,7 @@ async fn an_answer_has_the_place_of_the_first_state_that_it_shows() {
 #[tokio::test]
 async fn what_commits_during_a_transaction_lies_after_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(|_| {}));
+    let db = database(folder.path(), drop);
     let before = emit(&db).await;
     let (started, begun) = tokio::sync::oneshot::channel();
     let (go, wait) = std::sync::mpsc::channel::<()>();

@@ -24,7 +24,7 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let effects = Arc::new(Mutex::new(Vec::new()));
         let gathered = effects.clone();
-        let db = database(folder.path(), Box::new(move |batch| gathered.lock().unwrap().extend(batch)));
+        let db = database(folder.path(), move |batch| gathered.lock().unwrap().extend(batch));
         Fixture { db, folder, effects }
     }
 

@@ -25,7 +25,7 @@ const ENDLESS: &str = "with recursive number (n) as (select 1 union all select n
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_read_is_aborted_and_delays_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(drop));
+    let db = database(folder.path(), drop);
     let endless = || db.read_slow(member(), |conn| Ok(conn.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?));
     let began = Instant::now();
     let (one, two, quick) = tokio::join!(endless(), endless(), seven(&db, member()));
@@ -47,7 +47,7 @@ async fn an_endless_read_is_aborted_and_delays_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_has_one_slow_read_at_once_and_waits_a_moment_for_it() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(drop));
+    let db = database(folder.path(), drop);
     let (user, grace) = (UserId::new(), member());
     let [ada, elsewhere] = [OrganisationId::new(), OrganisationId::new()].map(|organisation| Class::Member(user, organisation));
     let (release, reading) = held(&db, elsewhere).await;
@@ -64,7 +64,7 @@ async fn a_user_has_one_slow_read_at_once_and_waits_a_moment_for_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn organisations_and_the_public_have_their_own_slots_for_slow_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(drop));
+    let db = database(folder.path(), drop);
     let (ended, public) = held(&db, Class::Public).await;
     assert_eq!(seven(&db, member()).await.unwrap(), 7);
     drop(ended);
@@ -85,7 +85,7 @@ async fn organisations_and_the_public_have_their_own_slots_for_slow_reads() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_organisation_has_one_slow_read_at_once_and_does_not_delay_others() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(drop));
+    let db = database(folder.path(), drop);
     let organisation = OrganisationId::new();
     let colleague = || Class::Member(UserId::new(), organisation);
     let (release, reading) = held(&db, colleague()).await;
@@ -138,7 +138,7 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_user_and_the_public_have_two_lists_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(drop));
+    let db = database(folder.path(), drop);
     for (one, other) in [(Some(UserId::new()), None), (None, Some(UserId::new()))] {
         let held_lists = [held(&db, Class::List(one)).await, held(&db, Class::List(one)).await];
         let mut third = Box::pin(seven(&db, Class::List(one)));
@@ -160,7 +160,7 @@ async fn each_user_and_the_public_have_two_lists_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_wait_for_no_search_and_have_as_many_slots_as_cores() {
     let folder = tempfile::tempdir().unwrap();
-    let db = database(folder.path(), Box::new(drop));
+    let db = database(folder.path(), drop);
     let searches = [held(&db, member()).await, held(&db, member()).await];
     let cores = std::thread::available_parallelism().unwrap().get().max(3);
     let mut lists = Vec::new();
