@@ -20,6 +20,7 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 50.0;
+const HALF_DIGIT: f64 = 4.0;
 /// More distinct values than this get marks at round distances instead of one for each.
 const MARKS: usize = 8;
 const COLOURS: [&str; 4] = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700"];
@@ -40,8 +41,9 @@ impl Plot<'_> {
         let mut svg = self.frame();
         let marks = if values.len() <= MARKS { values } else { every(round_step(last - first), last) };
         for x in marks {
-            let (at, bottom) = (across(x), HEIGHT - BOTTOM + 18.0);
-            text(&mut svg, at, bottom, "middle", &plain(x));
+            let (mark, bottom) = (plain(x), HEIGHT - BOTTOM + 18.0);
+            let at = across(x).min(WIDTH - HALF_DIGIT * mark.len() as f64); // a long last one stays in the picture
+            text(&mut svg, at, bottom, "middle", &mark);
         }
         for y in every(step, top) {
             let at = down(y);
