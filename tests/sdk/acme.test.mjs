@@ -272,6 +272,7 @@ test('a hostile authority gets one clean line in the log, and nothing else of th
     ['no way', to('/authz', { challenges: [{ type: 'dns-01', url: at('/dns-01'), token: 'x', status: 'pending' }] }), 'it offers no proof by a connection to the name'],
     ['a wait without end', { '/order/1': [pending, ...Object.values(to('/order/1', { status: 'invalid' }))] }, 'it could not validate the names'],
     ['the certificate of another', { '/order/1': [usual['/order/1'], usual['/finalize']] }, "the certificate that it gave can't be served: "],
+    ['a certificate for another', { '/order/1': [usual['/order/1'], usual['/finalize']], '/certificate': () => ({ body: authority.sign('DNS:evil.example') }) }, 'the certificate that it gave is for other names'],
   ]
   authority.answers = cases[0][1]
   const server = await serving(t, { authority, ports })

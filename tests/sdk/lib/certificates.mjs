@@ -5,7 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** `ca`: the authority's file, for `--ca-file`; `key`, `cert`: the server's, as node takes them; `files`: where these are. */
+/**
+ * `ca`: the authority's file, for `--ca-file`; `key`, `cert`: the server's, as node takes them; `files`: where these are.
+ * `sign(request, names)`: the certificate in PEM that a request in PEM asks for, whatever the names in it.
+ */
 export function certificates(t) {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-ca-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,9 +21,14 @@ export function certificates(t) {
   openssl('req', '-x509', ...curve, '-days', '2', '-subj', '/CN=Test authority', '-keyout', 'ca.key', '-out', 'ca.pem',
     '-addext', 'keyUsage=critical,keyCertSign')
   openssl('req', ...curve, '-subj', '/CN=localhost', '-keyout', 'server.key', '-out', 'server.csr')
-  writeFileSync(file('server.ext'), 'basicConstraints=CA:FALSE\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n')
-  openssl('x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2',
-    '-extfile', 'server.ext', '-out', 'server.pem')
+  const sign = (request, names) => {
+    writeFileSync(file('signed.csr'), request)
+    writeFileSync(file('signed.ext'), `basicConstraints=CA:FALSE\nsubjectAltName=${names}\n`)
+    openssl('x509', '-req', '-in', 'signed.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2',
+      '-extfile', 'signed.ext', '-out', 'signed.pem')
+    return readFileSync(file('signed.pem'))
+  }
   const files = { key: file('server.key'), cert: file('server.pem') }
-  return { ca: file('ca.pem'), key: readFileSync(files.key), cert: readFileSync(files.cert), files }
+  writeFileSync(files.cert, sign(readFileSync(file('server.csr')), 'DNS:localhost,IP:127.0.0.1'))
+  return { ca: file('ca.pem'), key: readFileSync(files.key), cert: readFileSync(files.cert), files, sign }
 }

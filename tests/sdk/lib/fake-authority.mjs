@@ -1,4 +1,4 @@
-// An authority for certificates (RFC 8555) that checks nothing and signs nothing, and answers as a test wants.
+// An authority for certificates (RFC 8555) that checks nothing, and answers as a test wants.
 import { createServer } from 'node:https'
 import { readFileSync } from 'node:fs'
 import { certificates } from './certificates.mjs'
@@ -6,10 +6,11 @@ import { freePort } from './server.mjs'
 
 /**
  * `ca`: the file that its server trusts. `visits`: the paths it was asked for. `answers`: what it says instead at some paths, each
- * `{ status, headers, body }` or a list of them, of which the last stays.
+ * `{ status, headers, body }`, a function that makes it, or a list of them, of which the last stays. `sign(names)`: a certificate
+ * for these names with the key of the last request.
  */
 export async function fakeAuthority(t, name) {
-  const { ca, key, cert } = certificates(t)
+  const { ca, key, cert, sign } = certificates(t)
   const port = await freePort()
   const at = path => `https://localhost:${port}${path}`
   const order = more => ({ identifiers: [{ type: 'dns', value: name }], authorizations: [at('/authz')], finalize: at('/finalize'), ...more })
@@ -28,13 +29,15 @@ export async function fakeAuthority(t, name) {
     '/finalize': { body: order({ status: 'valid', certificate: at('/certificate') }) },
     '/certificate': { body: readFileSync(ca, 'utf8') },
   }
-  const authority = { ca, at, directory: at('/dir'), usual, answers: {}, visits: [] }
-  const server = createServer({ key, cert }, (request, response) => {
+  let requested
+  const authority = { ca, at, directory: at('/dir'), usual, answers: {}, visits: [], sign: names => sign(requested, names).toString() }
+  const server = createServer({ key, cert }, async (request, response) => {
     authority.visits.push(request.url)
-    request.resume()
+    const sent = Buffer.concat(await request.toArray()).toString()
+    if (request.url === '/finalize') requested = requestIn(sent)
     let answer = authority.answers[request.url] ?? usual[request.url] ?? { status: 404 }
     if (Array.isArray(answer)) answer = answer.length > 1 ? answer.shift() : answer[0]
-    const { status = 200, headers = {}, body = '' } = answer
+    const { status = 200, headers = {}, body = '' } = typeof answer === 'function' ? answer() : answer
     response.writeHead(status, { 'replay-nonce': `nonce-${authority.visits.length}`, ...headers })
     response.end(typeof body === 'string' ? body : JSON.stringify(body))
   })
@@ -44,4 +47,11 @@ export async function fakeAuthority(t, name) {
     server.close()
   })
   return authority
+}
+
+/** The request for a certificate, in PEM, that a client has signed with its account (RFC 8555, section 7.4). */
+function requestIn(signed) {
+  const { csr } = JSON.parse(Buffer.from(JSON.parse(signed).payload, 'base64url'))
+  const lines = Buffer.from(csr, 'base64url').toString('base64').match(/.{1,64}/g)
+  return ['-----BEGIN CERTIFICATE REQUEST-----', ...lines, '-----END CERTIFICATE REQUEST-----', ''].join('\n')
 }
