@@ -260,6 +260,7 @@ test('a hostile authority gets one clean line in the log, and nothing else of th
   const refusal = detail => ({ status: 400, body: { type: 'urn:ietf:params:acme:error:malformed', detail } })
   const to = (path, more) => ({ [path]: { ...usual[path], body: { ...usual[path].body, ...more } } })
   const pending = { headers: { 'retry-after': '18446744073709551615' }, ...to('/order/1', { status: 'pending' })['/order/1'] }
+  const nobody = { status: 'invalid', error: { detail: 'nobody there' } }
   const cases = [
     ['a page', { '/dir': { body: '<!doctype html>' } }, 'its answer is none of an authority: is --acme-directory right?'],
     ['no end', { '/dir': { body: ' '.repeat(2 << 20) } }, 'its answer is too long'],
@@ -270,6 +271,7 @@ test('a hostile authority gets one clean line in the log, and nothing else of th
     ['another name', to('/authz', { identifier: { type: 'dns', value: 'evil.example' } }), "it asks for the proof of a name that is not this server's"],
     ['proofs without end', to('/order', { authorizations: Array(1000).fill(at('/authz')) }), 'it asks for more proofs than there are names'],
     ['no way', to('/authz', { challenges: [{ type: 'dns-01', url: at('/dns-01'), token: 'x', status: 'pending' }] }), 'it offers no proof by a connection to the name'],
+    ['a refusal at once', { ...to('/tls-alpn-01', nobody), ...to('/http-01', nobody) }, `${CHAT}: nobody there;`],
     ['a wait without end', { '/order/1': [pending, ...Object.values(to('/order/1', { status: 'invalid' }))] }, 'it could not validate the names'],
     ['the certificate of another', { '/order/1': [usual['/order/1'], usual['/finalize']] }, "the certificate that it gave can't be served: "],
     ['a certificate for another', { '/order/1': [usual['/order/1'], usual['/finalize']], '/certificate': () => ({ body: authority.sign('DNS:evil.example') }) }, 'the certificate that it gave is for other names'],

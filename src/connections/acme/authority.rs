@@ -47,6 +47,13 @@ impl Failure {
     pub fn new(why: impl Into<String>) -> Failure {
         Failure { why: why.into(), is_rate: false }
     }
+
+    /// The failure of a request for one name, which an authority that looks at once answers with what it says of the name.
+    pub fn of_name(name: &str, err: instant_acme::Error) -> Failure {
+        let is_said = matches!(err, instant_acme::Error::Api(_));
+        let Failure { why, is_rate } = Failure::from(err);
+        Failure { why: if is_said { format!("{name}: {why}") } else { why }, is_rate }
+    }
 }
 
 impl From<Error> for Failure {

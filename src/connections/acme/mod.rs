@@ -225,7 +225,7 @@ impl Acme {
                 ChallengeType::TlsAlpn01 => self.identity.prove_by_certificate(&name, proof.digest().as_ref())?,
                 _ => self.identity.prove_by_text(&challenge.token, proof.as_str()),
             }
-            challenge.set_ready().await?;
+            challenge.set_ready().await.map_err(|err| Failure::of_name(&name, err))?;
         }
         Ok(())
     }
