@@ -35,7 +35,7 @@ use crate::{
 
 /// A function that gets the effects of each committed batch before its callers are answered.
 pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) -> AfterAnswers + Send>;
-/// What of its consequences can wait until the callers are answered: a thread that is woken may take the writer's processor.
+/// Wakes what can wait until the callers are answered: a thread that is woken may take the writer's processor.
 pub type AfterAnswers = Box<dyn FnOnce()>;
 
 const QUEUE_JOBS: usize = 4096;

@@ -107,7 +107,8 @@ impl Inner {
         Ok(caller)
     }
 
-    /// [`Db::write_sized`] of what is pushed to many, where the closure owns `bytes` of text. It waits while too many changes of the author's are not pushed yet.
+    /// [`Db::write_sized`] of what is pushed to many; the closure owns `bytes` of text. It waits while too many changes of the
+    /// author's are not pushed yet.
     pub async fn write_throttled<T: Send + 'static>(
         &self,
         author: impl Into<Author>,

@@ -48,7 +48,8 @@ impl Failure {
         Failure { why: why.into(), is_rate: false }
     }
 
-    /// The failure of a request for one name, which an authority that looks at once answers with what it says of the name.
+    /// The failure of a request about one name. An authority that validates at once answers it with the reason, which doesn't say
+    /// the name.
     pub fn of_name(name: &str, err: instant_acme::Error) -> Failure {
         let is_said = matches!(err, instant_acme::Error::Api(_));
         let Failure { why, is_rate } = Failure::from(err);

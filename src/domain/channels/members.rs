@@ -66,7 +66,7 @@ pub struct Member {
 /// Columns of a member. [`from_row`] takes them in this order.
 const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url, u.status_emoji,
     u.status_text, u.status_until, u.is_bot, om.role_id, cm.created_at";
-/// The member of the organisation in whose channel, `?1`, somebody is. It is looked for once, not for each of them.
+/// Joins the membership in the organisation of channel `?1`. The organisation is looked up once, and not for each member.
 const IN_ORGANISATION: &str = "left join organisation_members om
     on om.organisation_id = (select organisation_id from channels where id = ?1) and om.user_id = cm.user_id";
 
