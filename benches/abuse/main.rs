@@ -1,5 +1,6 @@
 //! Attacks on the real binary from many addresses of this machine, and what a member notices of them:
-//! `cargo bench --bench abuse`, or with names of scenarios, as in `cargo bench --bench abuse -- pings commands`.
+//! `cargo bench --bench abuse`, or with names of scenarios, as in `cargo bench --bench abuse -- pings commands`. To attack another
+//! build by turns: `--server=PATH`.
 //!
 //! The attackers are a process of their own, and whoever is hung up on comes back at once.
 
