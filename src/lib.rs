@@ -56,6 +56,7 @@
 //! time: -
 //! id: -
 //!
+//! domain/reading_costs: messages, organisations, public, text, webhooks
 //! domain/channel_purging: messages, slice_byte_budget, webhooks
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks

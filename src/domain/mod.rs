@@ -21,6 +21,8 @@ pub mod organisations;
 pub mod page;
 mod program_urls;
 pub mod public;
+#[cfg(test)]
+mod reading_costs;
 pub mod reminders;
 pub mod rights;
 pub mod scopes;

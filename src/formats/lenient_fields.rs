@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::{LONGEST_TEXT, markdown_pieces::cut};
+
 /// A type of fields.
 pub trait Field: Default {
     fn read(value: &Value) -> Self;
@@ -13,7 +15,7 @@ pub trait Field: Default {
 impl Field for String {
     fn read(value: &Value) -> Self {
         match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) => cut(text, LONGEST_TEXT),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             _ => String::new(),
         }

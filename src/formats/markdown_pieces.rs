@@ -1,5 +1,7 @@
 //! Pieces of posts: lines and quotes, as Markdown.
 
+use super::LONGEST_TEXT;
+
 /// Characters of a title, a commit's message or a name within a line.
 const LINE: usize = 200;
 /// Characters of a text that is quoted, and its lines.
@@ -59,9 +61,17 @@ fn without_html_comments(text: &str) -> String {
     shown + rest
 }
 
-/// Parts that say something, a line for each.
+/// Parts that say something, a line for each. No more are asked for when there is enough text for a post.
 pub fn one_per_line(parts: impl IntoIterator<Item = String>) -> String {
-    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
+    let mut parts = parts.into_iter().filter(|part| !part.trim().is_empty());
+    let (mut lines, mut characters) = (Vec::new(), 0);
+    while characters <= LONGEST_TEXT
+        && let Some(part) = parts.next()
+    {
+        characters += part.chars().count() + 1;
+        lines.push(part);
+    }
+    lines.join("\n")
 }
 
 /// A noun with its number.
@@ -87,6 +97,17 @@ mod tests {
             assert_eq!(cut(text, most), kept);
             assert!(kept.chars().count() <= most);
         }
+    }
+
+    #[test]
+    fn no_more_lines_are_asked_for_than_a_post_has() {
+        let mut asked = 0;
+        let line = |_| {
+            asked += 1;
+            "x".repeat(LONGEST_TEXT / 4 - 1)
+        };
+        assert_eq!(one_per_line((0..100).map(line)).len(), LONGEST_TEXT / 4 * 5 - 1);
+        assert_eq!(asked, 5, "the fourth might have no character behind it");
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn member(conn: &Connection, channel: ChannelId, name: &str) -> Result<Option<Me
     Ok(None)
 }
 
-fn names(content: &str) -> impl Iterator<Item = &str> {
+pub(in crate::domain) fn names(content: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     content.match_indices('@').filter_map(move |(at, _)| {
         // The @ of an e-mail address mentions nobody.

@@ -54,7 +54,7 @@ impl Query {
     }
 
     /// Whether a message's text contains all texts of the query.
-    fn matches(&self, text: &str) -> bool {
+    pub(in crate::domain) fn matches(&self, text: &str) -> bool {
         let all_in = |text: &str| self.0.iter().all(|searched| text.contains(searched));
         all_in(text) || all_in(&indexing::comparable(text)) // the second one takes many times as long
     }

@@ -31,7 +31,7 @@ pub fn make(conn: &Connection, name: &str) -> Result<String> {
     accounts::first_free(&spelled(name), |slug| Ok(RESERVED.contains(&slug) || taken.exists([slug])?))
 }
 
-fn spelled(name: &str) -> String {
+pub(in crate::domain) fn spelled(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let slug: String = words.join("-").chars().take(MOST).collect();

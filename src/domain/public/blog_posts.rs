@@ -81,7 +81,7 @@ pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<(
 }
 
 /// The title for a blog post without one: the first Markdown heading, or the first line with text, cut at 120 characters.
-fn title_of(content: &str) -> String {
+pub(in crate::domain) fn title_of(content: &str) -> String {
     let lines = || content.lines().map(str::trim).filter(|line| !line.is_empty());
     let title = lines().find_map(heading).or_else(|| lines().next()).unwrap_or_default();
     let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(Title::RULE.max).collect();

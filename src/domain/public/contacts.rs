@@ -23,6 +23,9 @@ text::rules! {
     pub Content: Rule::non_blank_text(10_000);
 }
 
+/// Characters of a text that are cleaned at once, at least.
+const PIECE: usize = 500;
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Contact {
     pub name: String,
@@ -106,10 +109,22 @@ fn plain_text(text: &str) -> String {
         builder.clean_content_tags(HashSet::from(["script", "style"]));
         builder
     });
-    let html = NO_TAGS.clean(text).to_string();
+    let html: String = pieces(text).map(|piece| NO_TAGS.clean(piece).to_string()).collect();
     let plain = html.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", " ").replace("&amp;", "&");
     // Filtered last, as `&#27;` becomes an escape character, too.
     text::printable(&plain)
+}
+
+/// The pieces in which a text is cleaned: each ends before a sign that may begin markup. A parser of HTML takes a time that grows with the
+/// square of the elements that are open, and of the ampersands.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let begun = rest.char_indices().skip(PIECE).find(|(_, c)| matches!(c, '<' | '&'));
+        let (piece, behind) = rest.split_at(begun.map_or(rest.len(), |(at, _)| at));
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 #[cfg(test)]
@@ -121,6 +136,7 @@ mod tests {
         assert_eq!(plain_text("<b>1 < 2</b> & <script>alert(1)</script>I <3 \"you\""), "1 < 2 & I <3 \"you\"");
         assert_eq!(plain_text("a\r\nb"), "a\nb");
         assert_eq!(plain_text("&amp;lt;"), "&lt;");
+        assert_eq!(plain_text(&"<b>1 &lt; 2</b> ".repeat(1000)), "1 < 2 ".repeat(1000), "in pieces");
         assert_eq!(plain_text("<a href=\"javascript:x\">here</a><img src=x onerror=y>"), "here");
     }
 

@@ -6,18 +6,25 @@ use crate::{
         messages::posting::Content,
         text::{self, Ruled, format_characters},
     },
-    formats::{self, Post, Status},
+    formats::{self, LONGEST_TEXT, Post, Status},
 };
+
+/// Characters of a name that are looked at: some are left out of it.
+const NAME: usize = 4 * Username::RULE.max;
+const _: () = assert!(LONGEST_TEXT >= Content::RULE.max, "nothing is cut off that a post could show");
 
 /// The feed of what another program tells. The program can't change its texts to fit, so they are made to fit: a text that is
 /// too long is cut, and a name or an address that no feed may have is left out or made one. No link in the text hides where it
 /// leads.
 impl From<Post> for Feed {
     fn from(post: Post) -> Feed {
-        let author = format_characters::without_format_characters(&text::printable(&post.author)).replace('\n', " ");
+        let author = text::printable(&formats::cut(&post.author, NAME));
+        let author = format_characters::without_format_characters(&author).replace('\n', " ");
         let is_address = !post.picture.is_empty() && text::web_address(&post.picture, "").is_ok();
-        // What is left out could stand between the two parts of a link.
-        let message = formats::with_visible_links(&text::printable(&post.text.replace('\t', "    ")));
+        // The text is cut before all else, and again when the addresses beside its links have made it longer. What isn't printable
+        // could stand between the two parts of a link.
+        let text = formats::cut(&post.text, Content::RULE.max).replace('\t', "    ");
+        let message = formats::with_visible_links(&text::printable(&text));
         Feed {
             message: formats::cut(&message, Content::RULE.max),
             username: formats::cut(author.trim(), Username::RULE.max),

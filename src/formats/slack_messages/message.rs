@@ -13,9 +13,9 @@ use super::{
     plain_text::{self, Names, escaped_for_markdown},
 };
 use crate::formats::{
-    Post, Status, honest_links,
+    LONGEST_TEXT, Post, Status, honest_links,
     lenient_fields::{Field, object},
-    markdown_pieces::one_per_line,
+    markdown_pieces::{cut, one_per_line},
 };
 
 /// Blocks and attachments of a message; Slack has no more.
@@ -136,9 +136,10 @@ impl Names for Dialect {
     }
 
     fn markup<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = cut(text, LONGEST_TEXT);
         match self {
-            Dialect::Mrkdwn => emphasis::double_signs(text).into(),
-            Dialect::Markdown => only_marks(text).into(),
+            Dialect::Mrkdwn => emphasis::double_signs(&text).into(),
+            Dialect::Markdown => only_marks(&text).into(),
         }
     }
 
