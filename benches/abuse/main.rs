@@ -8,6 +8,7 @@
 #[allow(dead_code, reason = "other benches open sockets, too")]
 mod api;
 mod attackers;
+mod bodies;
 mod commands;
 #[path = "../../tests/api/push/frames.rs"]
 #[allow(dead_code, reason = "the tests close sockets, too")]
@@ -20,7 +21,7 @@ mod sockets;
 mod strangers;
 
 /// All scenarios, in the order in which they run.
-const SCENARIOS: &[&str] = &["strangers", "pings", "commands", "office"];
+const SCENARIOS: &[&str] = &["strangers", "pings", "commands", "bodies", "office"];
 
 #[tokio::main]
 async fn main() {
@@ -51,6 +52,7 @@ async fn defend(scenarios: &[&str]) {
             "strangers" => strangers::defend().await,
             "pings" => pings::defend().await,
             "commands" => commands::defend().await,
+            "bodies" => bodies::defend().await,
             "office" => office::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
@@ -64,6 +66,7 @@ async fn attack(scenario: &str) {
         "strangers" => strangers::attack(target),
         "pings" => pings::attack(target).await,
         "commands" => commands::attack(target).await,
+        "bodies" => bodies::attack(target).await,
         "office" => office::attack(target),
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
