@@ -1,6 +1,8 @@
 // Markdown: what people expect of it, and that no text breaks it or costs more than its length.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import test from 'node:test'
+import { shownAddress } from '../../src/web/client/text/addresses.js'
 import { parse } from '../../src/web/client/text/markdown.js'
 import { leastWork } from './lib/work.mjs'
 
@@ -95,10 +97,40 @@ function measure(nodes, level = 1) {
   return { deepest, count }
 }
 
+test('the real address stands beside a label that could be read as another one', () => {
+  const examples = JSON.parse(readFileSync(new URL('../data/links.json', import.meta.url), 'utf8'))
+  for (const { label, address, hides: isHiding } of examples) {
+    const [{ children }] = parse(`[${label}](${address})`)
+    const links = children.filter(each => each.type === 'link')
+    assert.deepEqual(links.map(each => each.address), [address], label)
+    const isBeside = children.length > 1 && short(children).endsWith(` (a[${address}](${shownAddress(address)}))`)
+    assert.equal(isBeside, isHiding, `[${label}](${address}): ${short(children)}`)
+  }
+})
+
+test('a host that mixes scripts is shown as it is looked up', () => {
+  for (const [written, seen] of [
+    ['https://münchen.example/ü', 'https://münchen.example/ü'],
+    ['https://пример.рф', 'https://пример.рф'],
+    ['https://日本.example', 'https://日本.example'],
+    ['https://a_b.example:8080/c', 'https://a_b.example:8080/c'],
+    ['https://\u0430pple.com/x', 'https://xn--pple-43d.com/x'],
+    ['https://\u0430\u0440\u0440\u04cf\u0435.com', 'https://xn--80ak6aa92e.com'],
+    ['https://bank.comノlogin.example', 'https://bank.xn--comlogin-634g.example'],
+    ['https://bank.com∕login.example/', 'https://bank.xn--comlogin-0f7d.example/'],
+    ['https://\ufb01nance.example', 'https://finance.example'],
+    ['https://bank。example', 'https://bank.example'],
+  ]) {
+    for (const text of [written, `<${written}>`, `[](${written})`]) assert.equal(short(parse(text)), `p(a[${written}](${seen}))`)
+  }
+  assert.equal(short(parse('<mailto:ada@\u0430pple.com>')), 'p(a[mailto:ada@\u0430pple.com](ada@xn--pple-43d.com))')
+  assert.equal(short(parse('[shop](https://\u0430pple.com)')), 'p(a[https://\u0430pple.com](shop))', 'no address is read there')
+})
+
 const HOSTILE = ['*', '_', '~~', '~', 'a_b', '*_', '`', '[', '](', '[](', '![', '[a](http://b)', '[x](http://a', '[[a](http://b)', '[a](http://b(', '<http://', '<http://a>',
   'http://a ', 'https://;', 'http://a(', '>', '> ', '>- ', '> - \n', '- ', '-\n- ', '- a\n\n', '- a\n \n', '    - a\n', '1. a\n', '- - ', '* * *\n', '***',
   '\n', 'a\n\n', '\\', '@a', '@ada ', '@', '#a', '#general ', ':a', ':tada:', ':', '**a ', '*a_b', 'a*', '*a*', '**a** ', '*a _b ~~c ', 'x_', '_x', '```\n',
-  '``` \n', '# a\n', '# ', '(', ')', ' ', '\t', 'a', '`a', '[`', '*[', '*[a]', '`*', '&', '<', '\u200b', '\u0000', '\u05d0*', '🎉*', '\ud83d', '\u202e']
+  '``` \n', '# a\n', '# ', '(', ')', ' ', '\t', 'a', '[a.bc](https://x.example)', '[[a.bc](https://x.example)', '`a', '[`', '*[', '*[a]', '`*', '&', '<', '\u200b', '\u0000', '\u05d0*', '🎉*', '\ud83d', '\u202e']
 
 test('100 KB of any sign take less than 50 ms, are at most 16 deep, and 2,000 nodes with the texts between them', () => {
   // What comes last may take back what all that came before had begun.

@@ -1,8 +1,8 @@
 // The marks within a line of Markdown: bold and italic, code, links, names. One pass over the text, whose cost grows with its length
 // and not with what is in it.
 
-import { destination, isSafe, withoutEnd } from './addresses.js'
-import { Nodes, joined, unlinked } from './nodes.js'
+import { destination, hides, isSafe, shownAddress, withoutEnd } from './addresses.js'
+import { Nodes, joined, spoken, unlinked } from './nodes.js'
 
 /**
  * @typedef {{ type: 'text', text: string }
@@ -158,8 +158,12 @@ class Scan extends Nodes {
     const target = opener && this.text[this.at + 1] === '(' ? destination(this.text, this.at + 2) : null
     if (!opener || !target || !isSafe(target.address)) return false
     while (!opener.gone) this.drop()
-    if (opener.at + 1 === this.nodes.length) this.literal(target.address)
-    if (!this.wrap(opener.at + 1, children => ({ type: 'link', address: target.address, children: children.flatMap(unlinked) }))) {
+    const label = spoken(this.nodes.slice(opener.at + 1))
+    if (!label) this.literal(shownAddress(target.address))
+    // Labels may stand in each other, and the text of the inner ones is read again for each around them.
+    this.budget.marks -= label.length >> 6
+    if (hides(label, target.address)) this.beside(opener.at + 1, target.address)
+    else if (!this.wrap(opener.at + 1, children => ({ type: 'link', address: target.address, children: children.flatMap(unlinked) }))) {
       return false
     }
     this.nodes[opener.at] = { type: 'text', text: '' }
@@ -171,7 +175,7 @@ class Scan extends Nodes {
     const found = this.match(/<((?:https?:\/\/|mailto:)[^\s<>]{1,2048})>/iy)
     if (!found || !isSafe(found[1])) return false
     this.at += found[0].length
-    return this.push({ type: 'link', address: found[1], children: [{ type: 'text', text: found[1].replace(/^mailto:/i, '') }] })
+    return this.push({ type: 'link', address: found[1], children: [{ type: 'text', text: shownAddress(found[1]).replace(/^mailto:/i, '') }] })
   }
 
   address() {
@@ -179,7 +183,7 @@ class Scan extends Nodes {
     const address = found && withoutEnd(found[0])
     if (!address || !isSafe(address)) return false
     this.at += address.length
-    return this.push({ type: 'link', address, children: [{ type: 'text', text: address }] })
+    return this.push({ type: 'link', address, children: [{ type: 'text', text: shownAddress(address) }] })
   }
 
   mention() {
