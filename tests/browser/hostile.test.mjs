@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BROWSERS, WIDE, fill, launch, picture, press, sees } from './lib/browser.mjs'
+import { BROWSERS, WIDE, fill, launch, picture, pictures, press, sees } from './lib/browser.mjs'
 import { PASSWORD, account, organisation, start } from './lib/server.mjs'
 
 const MARKUP = [
@@ -81,5 +81,44 @@ for (const kind of BROWSERS) {
     await page.keyboard.press('Enter')
     await sees(page, '<img src=x onerror="globalThis.broken=1"> own')
     await check('what was written here')
+  })
+}
+
+const GOOGLE = 'https://accounts.google.com/signin'
+const PILES = ['\u0301', '🏽', '\u200b\u0301', '\u102b'].map(sign => `👩${sign.repeat(19_000)}`)
+
+for (const kind of BROWSERS) {
+  test(`${kind}: where links lead is seen, and thousands of marks on one letter are not`, async t => {
+    const server = await start(t)
+    const [ada, eve] = [await account(server, 'ada'), await account(server, 'eve')]
+    const { id, slug, general } = await organisation(ada, [eve])
+    const post = content => eve.call('POST', `/channels/${general.id}/messages`, { content })
+    await post(`Please sign in again: [${GOOGLE}](https://evil.example/login), or at https://\u0430pple.com/id.`)
+    await post(`${'**\u0301\u0301\u0301\u0301\u0301\u0301**'.repeat(600)} and \`${PILES[0]}\``)
+    for (const pile of PILES) await post(pile)
+    await ada.call('POST', '/channels', { name: 'piles', organisation_id: id, topic: `t${'\u0301'.repeat(200)}`, is_private: false })
+
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor(WIDE)
+    await page.goto(`${server.url}/sign-in?next=${encodeURIComponent(`/o/${slug}/${general.id}`)}`)
+    await fill(page, 'E-mail address', ada.email)
+    await fill(page, 'Password', PASSWORD)
+    await press(page, 'Sign in')
+    await sees(page, 'Please sign in again')
+    await page.waitForFunction(count => document.querySelectorAll('.row .text').length >= count, {}, PILES.length + 2)
+    const found = await page.evaluate(() => {
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+      const runs = []
+      while (walker.nextNode()) runs.push(...(walker.currentNode.data.match(/[\p{M}\p{Emoji_Modifier}\p{DI}]+/gu) ?? []).map(run => [...run].length))
+      const links = [...document.querySelectorAll('.row .text a')].map(each => [each.innerText, each.href])
+      return { longest: Math.max(...runs), links, said: document.querySelector('.row .text').innerText }
+    })
+    assert.equal(found.longest, 10)
+    assert.deepEqual(found.links, [['https://evil.example/login', 'https://evil.example/login'], ['https://xn--pple-43d.com/id', 'https://xn--pple-43d.com/id']])
+    assert.equal(found.said, `Please sign in again: ${GOOGLE} (https://evil.example/login), or at https://xn--pple-43d.com/id.`)
+    const { messages } = await ada.call('GET', `/channels/${general.id}/messages`)
+    assert.deepEqual(messages.slice(0, PILES.length).map(each => each.content).reverse(), PILES, 'the server keeps what was sent')
+    assert.deepEqual(problems, [])
+    await pictures(page, kind, `hostile-${kind}-links`)
   })
 }

@@ -1,5 +1,6 @@
 // Makes elements. It parses no HTML: texts become text nodes, and addresses pass one function.
 
+import { withoutPiles } from '../base/marks.js'
 import { Owner, computed, effect, untracked } from '../base/signal.js'
 
 /**
@@ -99,7 +100,8 @@ export function append(parent, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(parent, child)
     else if (typeof child === 'function') changing(parent, child)
-    else if (child != null && child !== false) parent.append(/** @type {Node | string} */ (typeof child === 'number' ? String(child) : child))
+    else if (child instanceof Node) parent.append(child)
+    else if (child != null && child !== false) parent.append(withoutPiles(String(child)))
   }
 }
 

@@ -1,5 +1,6 @@
 // Tells people who hear the page of new messages: one line a second, and never of older pages.
 
+import { withoutPiles } from '../../base/marks.js'
 import { effect, onEnd, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
@@ -36,7 +37,7 @@ export function announcer(store, talk) {
   })
   const timer = setInterval(() => {
     const next = waiting.shift()
-    if (next !== undefined) region.textContent = next
+    if (next !== undefined) region.textContent = withoutPiles(next)
   }, EVERY_MS)
   onEnd(() => clearInterval(timer))
   return region
