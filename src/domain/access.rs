@@ -103,13 +103,60 @@ impl Caller {
 /// The SQL condition under which the row `m` of `organisation_members` counts as a membership.
 pub const ENTITLED: &str = "m.status <> 'deactivated'";
 
-/// A user's membership. None for outsiders and deactivated members, and in an unknown or deleted organisation.
+/// SQL of what the owner of the bot `$user` has now: `own.role_id` or `held.rights`. 0 if the owner's membership or account has
+/// ended; null if the user is a person. It reads the table `bots` alone for people, once in a statement that names the user by
+/// a parameter.
+macro_rules! of_owner {
+    ($what:literal, $user:literal) => {
+        concat!(
+            "(select coalesce((select ",
+            $what,
+            " from organisation_members own
+                join users bearer on bearer.id = own.user_id
+                join roles held on held.id = own.role_id
+              where own.organisation_id = b.organisation_id and own.user_id = b.owner_id and own.status <> 'deactivated'
+                and bearer.is_active), 0)
+             from bots b where b.user_id = ",
+            $user,
+            ")"
+        )
+    };
+}
+
+/// SQL of the rights of `$user` in the role `r`. A bot has those of its role that its owner has as well.
+macro_rules! rights {
+    ($user:literal) => {
+        concat!("r.rights & coalesce(", of_owner!("held.rights", $user), ", -1)")
+    };
+}
+
+/// The SQL condition under which `$user` is a person, or a bot whose owner is a member with an active account.
+macro_rules! is_answered_for {
+    ($user:literal) => {
+        concat!("coalesce(", of_owner!("own.role_id", $user), ", 1) <> 0")
+    };
+}
+
+/// The SQL condition under which the member `m`, who is `$user`, sees public channels: guests (role 5) and bots of guests don't.
+macro_rules! sees_public_channels {
+    ($user:literal) => {
+        concat!("m.role_id <> 5 and coalesce(", of_owner!("own.role_id", $user), ", 1) <> 5")
+    };
+}
+
+/// The SQL condition under which the account `u` may be used: it is active, and so is the membership of a bot's owner.
+pub const USABLE: &str = concat!("u.is_active and ", is_answered_for!("u.id"));
+
+/// A user's membership. None for outsiders and deactivated members, for bots whose owner has none or is disabled, and in an
+/// unknown or deleted organisation.
 pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
+    const RIGHTS: &str = rights!("?2");
+    const ANSWERED_FOR: &str = is_answered_for!("?2");
     let sql = format!(
-        "select r.rights from organisation_members m
+        "select {RIGHTS} from organisation_members m
            join organisations o on o.id = m.organisation_id
            join roles r on r.id = m.role_id
-         where m.organisation_id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
+         where m.organisation_id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null and {ANSWERED_FOR}"
     );
     let row = |row: &Row| Ok(Membership { rights: row.get(0)? });
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, user), row).optional()?)
@@ -250,37 +297,55 @@ impl ChannelAccess {
     }
 }
 
+/// SQL of the rights of user ?1, for use with [`SEEN`] or [`OWN`].
+pub const RIGHTS: &str = rights!("?1");
+
 /// SQL columns of a [`ChannelAccess`], for use with [`SEEN`] or [`OWN`].
-pub const ACCESS: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, r.rights, cm.username";
+pub const ACCESS: &str =
+    concat!("c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, ", rights!("?1"), ", cm.username");
 
 /// The end of an SQL query for the channels `c` that user ?1 sees; callers may append `and …`. Members see public channels
-/// and those that they are in; guests (role 5) see only the latter.
-pub const SEEN: &str = "from channels c
+/// and those that they are in; guests and bots of guests see only the latter.
+pub const SEEN: &str = concat!(
+    "from channels c
       join organisations o on o.id = c.organisation_id and o.deleted_at is null
       join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = ?1 and m.status <> 'deactivated'
       join roles r on r.id = m.role_id
       left join channel_members cm on cm.channel_id = c.id and cm.user_id = ?1
-    where c.deleted_at is null
-      and (cm.user_id is not null or (c.is_private = 0 and c.is_dm = 0 and m.role_id <> 5))
-   ";
+    where c.deleted_at is null and ",
+    is_answered_for!("?1"),
+    "
+      and (cm.user_id is not null or (c.is_private = 0 and c.is_dm = 0 and ",
+    sees_public_channels!("?1"),
+    "))
+   "
+);
 
 /// [`SEEN`] for the channels of the organisation ?2 that user ?1 is in. It looks at the user's memberships alone, because an
 /// organisation has many more channels than a member is in, above all direct messages.
-pub const OWN: &str = "from organisations o
+pub const OWN: &str = concat!(
+    "from organisations o
       cross join organisation_members m on m.organisation_id = o.id and m.user_id = ?1 and m.status <> 'deactivated'
       cross join roles r on r.id = m.role_id
       cross join channel_members cm on cm.user_id = ?1
       cross join channels c on c.id = cm.channel_id and c.organisation_id = o.id
-    where o.id = ?2 and o.deleted_at is null and c.deleted_at is null
-   ";
+    where o.id = ?2 and o.deleted_at is null and c.deleted_at is null and ",
+    is_answered_for!("?1"),
+    "
+   "
+);
 
-/// [`SEEN`] for the channels of an organisation `o` that its member `m` sees, without direct messages, in a subquery that
-/// counts. It looks at each channel of the organisation, which has a quota of them.
-pub const SEEN_BY_MEMBER: &str = "from channels c
+/// [`SEEN`] for the channels of an organisation `o` that its member `m`, who is user ?1, sees, without direct messages, in a
+/// subquery that counts. It looks at each channel of the organisation, which has a quota of them.
+pub const SEEN_BY_MEMBER: &str = concat!(
+    "from channels c
     where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null
-      and ((c.is_private = 0 and m.role_id <> 5)
+      and ((c.is_private = 0 and ",
+    sees_public_channels!("?1"),
+    ")
         or exists (select 1 from channel_members cm where cm.channel_id = c.id and cm.user_id = m.user_id))
-   ";
+   "
+);
 
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
@@ -361,7 +426,7 @@ mod tests {
 
     #[test]
     fn the_conditions_in_sql_mean_the_guest_and_the_deactivated_member() {
-        assert!([SEEN, SEEN_BY_MEMBER].iter().all(|rule| rule.contains(&format!("m.role_id <> {})", BuiltInRole::Guest as i64))));
+        assert!([SEEN, SEEN_BY_MEMBER].iter().all(|rule| rule.contains(&format!("m.role_id <> {} ", BuiltInRole::Guest as i64))));
         assert!(
             [SEEN, OWN].iter().all(|end| end.contains(&format!(" {ENTITLED}\n")))
                 && ENTITLED.contains(MemberStatus::Deactivated.as_str())

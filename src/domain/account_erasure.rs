@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        accounts::{self, ERASED, ERASED_NAME, ERASED_PERSON, NO_ACCOUNT, sessions},
+        accounts::{self, ERASED, ERASED_NAME, ERASED_PERSON, NO_ACCOUNT, left_behind, sessions},
         channels::direct_messages,
         deferred_work::Cursor,
         organisations::{leaving, memberships},
@@ -45,7 +45,7 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
     tx.execute("delete from identities where user_id = ?1", [user])?;
     tx.execute("delete from mails where recipient = ?1", [email])?;
     tx.execute("delete from invitations where email = ?1", [email])?;
-    tx.execute("delete from join_links where created_by = ?1", [user])?;
+    left_behind::end_ways_in(tx, user)?;
     Ok(user)
 }
 

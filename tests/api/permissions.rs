@@ -1,6 +1,7 @@
 //! Permissions of every operation for every kind of caller, as `permissions.md` says. What a caller may not know of
 //! looks exactly like what does not exist.
 
+mod bots;
 mod cookies;
 mod programs;
 

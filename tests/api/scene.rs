@@ -14,6 +14,8 @@ use crate::{
 /// The kinds of callers.
 pub const CALLERS: [&str; 10] =
     ["anonymous", "outsider", "removed", "deactivated", "guest", "member", "insider", "admin", "owner", "superadmin"];
+pub const GUEST: usize = 4;
+pub const MEMBER: usize = 5;
 pub const ADMIN: usize = 7;
 pub const OWNER: usize = 8;
 
@@ -123,6 +125,11 @@ impl Scene {
     /// A server on a copy of the scene; the callers' sessions are good there.
     pub async fn server(&self) -> Server {
         Server::on_copy_of(self.folder.path(), |_| {}).await
+    }
+
+    /// The scene with what was done on a server of it, which has ended and left this folder.
+    pub fn gone_on(self, folder: TempDir) -> Scene {
+        Scene { folder, ..self }
     }
 
     pub fn named(&self, name: &str) -> &str {

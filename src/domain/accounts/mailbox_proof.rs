@@ -6,12 +6,8 @@
 
 use crate::{
     db::Tx,
-    domain::{
-        accounts::{self, User, profiles, sessions},
-        log::events,
-    },
+    domain::accounts::{self, User, left_behind, profiles, sessions},
     error::Result,
-    event::Kind,
     id::UserId,
 };
 
@@ -28,7 +24,7 @@ pub enum Proof {
 ///
 /// Before the first proof, somebody other than the mailbox's owner may have registered the address. So a first proof by the
 /// mailbox alone ends all sessions and removes the password and linked identities, which are all earlier ways to log in.
-/// [`reclaim`] ends what works without a log-in. A first proof together with the account removes nothing.
+/// What works without a log-in ends as well ([`left_behind`]). A first proof together with the account removes nothing.
 pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
     if user.mailbox_proved {
         return Ok(user);
@@ -37,19 +33,10 @@ pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
         sessions::end_others(tx, user.id, None)?;
         unlink(tx, user.id)?;
         tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
-        reclaim(tx, user.id)?;
+        left_behind::end_for_reclaimed(tx, user.id)?;
     }
     tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
     set_verified(tx, &user)
-}
-
-/// Ends what earlier users of the account left at work: deletes its open invitations, which are few because of their daily
-/// quota, and its join links, and notes `Reclaimed` in the log, from which other areas learn of it.
-fn reclaim(tx: &mut Tx, user: UserId) -> Result<()> {
-    tx.prepare_cached("delete from invitations where invited_by = ?1 and accepted_at is null and expires_at > ?2")?
-        .execute((user, tx.now()))?;
-    tx.prepare_cached("delete from join_links where created_by = ?1")?.execute([user])?;
-    events::note(tx, Kind::Reclaimed, Some(user), ())
 }
 
 /// Deletes the identities that are linked to an account.

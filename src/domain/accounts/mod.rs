@@ -9,6 +9,7 @@ pub mod by_operator;
 pub mod custom_status;
 pub mod identities;
 pub mod known_devices;
+pub mod left_behind;
 pub mod login_codes;
 pub mod mailbox_proof;
 pub mod mailed_links;

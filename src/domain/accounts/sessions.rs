@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     db::{Tx, View},
     domain::{
-        access::{Caller, PlatformRole},
+        access::{Caller, PlatformRole, USABLE},
         accounts::{self, known_devices},
         log::revocations,
         page::Page,
@@ -109,7 +109,8 @@ fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
     revocations::report_ended_sessions(tx, user, ended)
 }
 
-/// Finds the caller of a session that is live at `now`. None if it is not live or its account is disabled.
+/// Finds the caller of a session that is live at `now`. None if it is not live or its account is disabled, and for a bot whose
+/// owner's is, or is no member any more.
 pub fn find(conn: &Connection, session: SessionId, now: Time) -> Result<Option<Caller>> {
     one(conn, "s.id = ?1", session, now)
 }
@@ -130,7 +131,7 @@ pub fn find_by_notification_token(conn: &View, token: &str) -> Result<Option<Cal
 fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql, now: Time) -> Result<Option<Caller>> {
     let sql = format!(
         "select s.id, s.user_id, u.role, s.scopes, s.is_limited from sessions s join users u on u.id = s.user_id
-         where {by} and s.ended_at is null and s.expires_at > ?2 and u.is_active"
+         where {by} and s.ended_at is null and s.expires_at > ?2 and {USABLE}"
     );
     let caller = |row: &Row| {
         let (session, user, role) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -255,11 +256,15 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
 
 /// Ends the tokens of a user's bots, of one organisation or of all: whoever owns a bot may know its tokens.
 pub fn end_tokens_of_bots(tx: &mut Tx, owner: UserId, organisation: Option<OrganisationId>) -> Result<()> {
-    let bots: Vec<UserId> = tx
+    bots_of(tx, owner, organisation)?.into_iter().try_for_each(|bot| end_others(tx, bot, None))
+}
+
+/// A user's bots, of one organisation or of all.
+pub(super) fn bots_of(conn: &Connection, owner: UserId, organisation: Option<OrganisationId>) -> Result<Vec<UserId>> {
+    Ok(conn
         .prepare_cached("select user_id from bots where owner_id = ?1 and (?2 is null or organisation_id = ?2)")?
         .query_map((owner, organisation), |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    bots.into_iter().try_for_each(|bot| end_others(tx, bot, None))
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// Deletes at most `limit` sessions that ended or expired before the given time.

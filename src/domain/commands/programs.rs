@@ -52,7 +52,8 @@ fn command(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: Comman
         .query_row((id, organisation), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
         .optional()?;
     let (owner, name, url, host, form, sealed) = found.ok_or(UNKNOWN)?;
-    if !manages(tx, organisation, channel, owner)? {
+    // A reclaimed account has left the address empty.
+    if url.is_empty() || !manages(tx, organisation, channel, owner)? {
         return Err(Error::Forbidden(Code::CommandOwnerBarred, "Whoever made the command may not manage it any more"));
     }
     Ok(Target { name, url, host, secrets: vec![record::open(tx, &sealed, "command")?], form })

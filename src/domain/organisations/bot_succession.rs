@@ -2,7 +2,10 @@
 
 use crate::{
     db::Tx,
-    domain::{accounts::sessions, mail_queue},
+    domain::{
+        accounts::{left_behind, sessions},
+        mail_queue,
+    },
     error::Result,
     id::{OrganisationId, UserId},
     mail,
@@ -10,6 +13,7 @@ use crate::{
 
 /// Ends a bot whose membership has ended. Nobody can bring it back.
 pub(super) fn retire_bot(tx: &mut Tx, bot: UserId) -> Result<()> {
+    left_behind::end_ways_in(tx, bot)?;
     tx.prepare_cached("delete from bots where user_id = ?1")?.execute([bot])?;
     tx.prepare_cached("delete from reminders where user_id = ?1")?.execute([bot])?;
     tx.prepare_cached(
@@ -19,10 +23,10 @@ pub(super) fn retire_bot(tx: &mut Tx, bot: UserId) -> Result<()> {
     sessions::end_others(tx, bot, None)
 }
 
-/// Passes the bots of somebody who has lost access to the organisation on to its owner, and ends their tokens, which that
-/// person knows.
+/// Passes the bots of somebody who has lost access to the organisation on to its owner, after what they have made for that person
+/// has ended.
 pub(super) fn pass_on(tx: &mut Tx, organisation: OrganisationId, former: UserId) -> Result<()> {
-    sessions::end_tokens_of_bots(tx, former, Some(organisation))?;
+    left_behind::end_for_former_owner(tx, organisation, former)?;
     let passed = tx
         .prepare_cached(
             "update bots set owner_id = (select owner_id from organisations where id = organisation_id)

@@ -157,9 +157,9 @@ pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Orga
            + (select coalesce(sum(c.message_count), 0) from channel_members cm cross join channels c on c.id = cm.channel_id
               where cm.user_id = m.user_id and c.organisation_id = o.id and c.is_dm = 1 and c.deleted_at is null)
          {FROM}
-         where o.id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
+         where o.id = ?2 and m.user_id = ?1 and {ENTITLED} and o.deleted_at is null"
     );
-    conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
+    conn.prepare_cached(&sql)?.query_row((caller.user, id), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
 }
 
 /// Changes an organisation and tells its members. Needs `manage:organization`; 404 for outsiders.

@@ -1,5 +1,5 @@
 //! Pauses webhooks when a user who answers for them leaves the organisation, or when the owner of the mailbox reclaims that
-//! user's account, until a manager makes them active. There may be thousands, so they pause in slices, while the cursor
+//! user's account, until a manager makes them active. To the webhooks of a bot, both happen when they happen to its owner. There may be thousands, so they pause in slices, while the cursor
 //! stays before the log's row of that change. Until it moves on, none of the user's webhooks delivers or takes feeds
 //! ([`cursor::is_ending`](super::delivery::cursor::is_ending)). Webhooks made after that row are left alone.
 
@@ -29,10 +29,12 @@ pub(in crate::domain) fn slice(tx: &mut Tx, row: &Logged) -> Result<bool> {
     }
 }
 
-/// Passes the leaver's webhooks to the channel's owner and pauses them, because the leaver knows their feed addresses. Also
-/// pauses other webhooks whose address the leaver set, because the leaver could go on reading the channel there. They stay
-/// paused until their owners have reviewed them.
+/// Passes the webhooks of a leaver, or of a leaver's bot, to the channel's owner and pauses them, because the leaver knows their
+/// feed addresses. Also pauses other webhooks whose address the leaver or the bot set, because the leaver could go on reading the
+/// channel there. They stay paused until their owners have reviewed them.
 fn departed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
+    let is_bot = tx.prepare_cached("select 1 from users where id = ?1 and is_bot")?.exists([user])?;
+    let who = if is_bot { "the owner of the bot that" } else { "whoever" };
     // Neither query finds a webhook twice: the leaver's has another owner then, and another's is paused.
     let own = format!(
         "select w.id {AFFECTED} and {DEPARTED_FROM} and w.owner_id = ?1 and (c.owner_id <> ?1 or w.status = 'active') limit ?3"
@@ -41,14 +43,14 @@ fn departed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
     for id in &own {
         let sql = "update webhooks set owner_id = (select owner_id from channels c where c.id = channel_id) where id = ?1";
         tx.prepare_cached(sql)?.execute([id])?;
-        let reason = "whoever set it up has left the organisation; see whether it should go on as it is";
-        stop(tx, *id, Status::Paused, reason)?;
+        let reason = format!("{who} set it up has left the organisation; see whether it should go on as it is");
+        stop(tx, *id, Status::Paused, &reason)?;
     }
     let others = format!("select w.id {AFFECTED} and {DEPARTED_FROM} and w.url_by = ?1 and w.status = 'active' limit ?3");
     let others = some(tx, &others, (user, seq, (SLICE - own.len()) as i64))?;
     for id in &others {
-        let reason = "whoever set its address has left the organisation; see whether it should go on delivering there";
-        stop(tx, *id, Status::Paused, reason)?;
+        let reason = format!("{who} set its address has left the organisation; see whether it should go on delivering there");
+        stop(tx, *id, Status::Paused, &reason)?;
     }
     Ok(own.len() + others.len() < SLICE)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     db::Tx,
     domain::{
-        access::{Caller, SEEN},
+        access::{Caller, RIGHTS, SEEN},
         log::events,
         mail_queue,
         rights::Rights,
@@ -31,7 +31,7 @@ pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: Channe
     if cursor::is_ending(conn, user, channel)? {
         return Ok(None);
     }
-    let sql = format!("select r.rights {SEEN} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)");
+    let sql = format!("select {RIGHTS} {SEEN} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)");
     Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| row.get(0)).optional()?)
 }
 
@@ -108,7 +108,7 @@ pub struct WebhookUpdate {
     reason: String,
 }
 
-/// Tells a present or former owner, by push and by mail, why the webhook has changed.
+/// Tells a present or former owner, by push and by mail, why the webhook has changed. The mail for a bot is its owner's.
 pub(in crate::domain) fn notify(
     tx: &mut Tx,
     webhook: WebhookId,
@@ -119,7 +119,9 @@ pub(in crate::domain) fn notify(
     let (told, organisation, channel, data) = tx
         .prepare_cached(
             "select w.name, w.channel_id, w.status, w.owner_id, c.name as channel_name, c.organisation_id, u.email
-             from webhooks w join channels c on c.id = w.channel_id join users u on u.id = ?2 where w.id = ?1",
+             from webhooks w join channels c on c.id = w.channel_id
+               join users u on u.id = coalesce((select b.owner_id from bots b where b.user_id = ?2), ?2)
+             where w.id = ?1",
         )?
         .query_row((webhook, owner), |row| {
             let told = OwnerNotice { name: row.get("name")?, channel_name: row.get("channel_name")?, email: row.get("email")? };

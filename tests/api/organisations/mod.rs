@@ -1,6 +1,7 @@
 //! Organisations: making, reading, changing, deleting them.
 
 pub mod acceptance;
+mod bot_owners;
 mod bots;
 mod heirs;
 pub mod invitations;

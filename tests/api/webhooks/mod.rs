@@ -3,6 +3,7 @@
 mod all_channels;
 mod attempts;
 mod bad_targets;
+mod bot_owners;
 mod deliveries;
 mod event_kinds;
 mod feed_authors;
