@@ -22,6 +22,7 @@ mod slow_read_slots;
 pub mod snapshot;
 mod text_enum;
 mod tx;
+mod write_ban;
 mod writer;
 
 use std::{
@@ -49,6 +50,7 @@ pub use self::{
     schema_history::Version,
     slow_read_slots::Class,
     tx::{Tx, View},
+    write_ban::{ban_writes, with_write_ban},
     writer::{AfterAnswers, AfterCommit},
 };
 use self::{
@@ -201,7 +203,8 @@ impl Db {
     /// Runs `f` on the writer's thread. Returns once its transaction is on disk.
     ///
     /// `Err` undoes only what `f` did. `f` uses nothing but SQL and its `Tx`, because it may run in one transaction with
-    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full.
+    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full, and a failure of the server itself in an
+    /// answer that [`ban_writes`] applies to.
     pub async fn write<T: Send + 'static>(&self, f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static) -> Result<T> {
         self.write_sized(size_of_val(&f), f).await
     }
@@ -212,6 +215,7 @@ impl Db {
         bytes: usize,
         f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        write_ban::check()?;
         self.writer.submit(bytes, f)?.await.unwrap_or(Err(writer::UNKNOWN))
     }
 
@@ -221,6 +225,7 @@ impl Db {
         &self,
         mut step: impl FnMut(&mut Tx) -> Result<Option<T>> + Send + 'static,
     ) -> Result<T> {
+        write_ban::check()?; // the steps run in a task of their own
         let db = self.clone();
         let run = async move {
             loop {

@@ -75,14 +75,9 @@ async fn every_operation_answers_each_caller_as_the_table_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Operations that need no session, and heed one.
-const OPTIONAL: [&str; 5] = [
-    "POST /auth/email-request/verify",
-    "POST /invite/verify",
-    "POST /join",
-    "GET /webhooks/feed/{webhook_slug}",
-    "POST /webhooks/feed/{webhook_slug}",
-];
+/// Operations that need no session, and heed one. The feeds heed `Authorization` alone.
+const OPTIONAL: [&str; 5] = ["POST /auth/email-request/verify", "POST /invite/verify", "POST /join", FEEDS[0], FEEDS[1]];
+const FEEDS: [&str; 2] = ["GET /webhooks/feed/{webhook_slug}", "POST /webhooks/feed/{webhook_slug}"];
 const ANONYMOUS: usize = 0;
 
 impl Row {
@@ -90,6 +85,11 @@ impl Row {
     fn heeds_session(&self) -> bool {
         let needs_one = self.expected[ANONYMOUS] == 401 && self.expected[OWNER] != 401;
         (needs_one || OPTIONAL.contains(&self.operation.as_str())) && !self.operation.contains(" /realtime/")
+    }
+
+    /// Whether the operation looks at the session in a browser's cookie.
+    fn heeds_cookie(&self) -> bool {
+        self.heeds_session() && !FEEDS.contains(&self.operation.as_str())
     }
 }
 

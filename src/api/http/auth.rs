@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use poem::{
     FromRequest, PathPattern, Request, RequestBody,
-    http::{HeaderValue, header},
+    http::{HeaderValue, Method, header},
 };
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions, SecurityScheme,
@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     config::FeedAuth,
+    db,
     domain::{
         access::Caller,
         accounts::{
@@ -109,16 +110,26 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
 fn session(req: &Request) -> Result<Option<Caller>> {
+    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req) } else { by_cookie(req) }
+}
+
+/// The caller of the bearer token, if one is sent.
+fn by_authorization(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
-    if let Some(value) = req.headers().get(header::AUTHORIZATION) {
-        let token = bearer_token(value.to_str().unwrap_or_default())?;
-        let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { caller_of_token(app, token)? };
-        let Some(caller) = found else {
-            app.limits.anonymous_request(address(req))?;
-            return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
-        };
-        return admit(req, caller).map(Some);
-    }
+    let Some(value) = req.headers().get(header::AUTHORIZATION) else { return Ok(None) };
+    let token = bearer_token(value.to_str().unwrap_or_default())?;
+    let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { caller_of_token(app, token)? };
+    let Some(caller) = found else {
+        app.limits.anonymous_request(address(req))?;
+        return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
+    };
+    admit(req, caller).map(Some)
+}
+
+/// The caller of the session in a browser's cookie, if there is a live one. A GET may be a link that somebody has followed, so that
+/// it writes nothing from here on.
+fn by_cookie(req: &Request) -> Result<Option<Caller>> {
+    let app = app(req);
     let cookies = Cookies::of(req, app);
     let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
     let Some(token) = token else { return Ok(None) };
@@ -127,6 +138,9 @@ fn session(req: &Request) -> Result<Option<Caller>> {
         // It is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
         return Ok(None);
     };
+    if matches!(*req.method(), Method::GET | Method::HEAD) {
+        db::ban_writes();
+    }
     admit(req, caller).map(Some)
 }
 
@@ -191,13 +205,14 @@ impl<'a> FromRequest<'a> for AccessToken {
     }
 }
 
-/// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. The
+/// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. Cookies are not looked
+/// at: a feed's address may be a link in a message, and a click would post in the reader's name. The
 /// request counts towards the rate of the slug, and without a session towards that of the client's address.
 pub struct Feeder(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let caller = session(req)?;
+        let caller = by_authorization(req)?;
         if caller.is_none() {
             app(req).limits.anonymous_request(address(req))?;
         }
