@@ -10,7 +10,7 @@
 //!                             |                        wiring's router -+-> state's session cache
 //!                             +-> mail, outgoing                        +-> wakeups -> jobs
 //!                                                                       +-> push::embedded::publisher -> hub
-//! used by many: state (what handlers hold), limits, net; leaves: id, time, clock, event, error, config, secret, site, formats
+//! used by many: state (what handlers hold), limits, net; leaves: id, time, clock, event, error, config, secret, site, formats, regular_file
 //! ```
 //!
 //! [`connections`] accepts clients' connections within bounds, with TLS or without, and hands their requests to [`api`].
@@ -28,15 +28,16 @@
 //! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, clock, config, connections, db, domain, error, id, mail, net, push, secret, site, state, time, wiring
+//! cli: api, archive, clock, config, connections, db, domain, error, id, mail, net, push, regular_file, secret, site,
+//!   state, time, wiring
 //! wiring: archive, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, net, outgoing,
 //!   push, site, state
-//! connections: api, config, error, id, limits, metrics, net, push, state, time, web
+//! connections: api, config, error, id, limits, metrics, net, push, regular_file, state, time, web
 //! api: config, db, domain, error, event, formats, id, issuer, limits, net, push, secret, site, state, time, web
 //! jobs: archive, db, domain, error, event, id, mail, push, secret, state, time
 //! state: archive, clock, db, domain, error, event, id, issuer, limits, mail, metrics, net, outgoing, push, secret, site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
-//! archive: db, domain, error, formats, id, time
+//! archive: db, domain, error, formats, id, regular_file, time
 //! domain: config, db, error, event, formats, id, issuer, mail, outgoing, secret, site, time
 //! db: clock, error, event, id, limits, secret, site, time
 //! metrics: error, secret, time
@@ -45,11 +46,12 @@
 //! mail: error, id, net, site
 //! limits: clock, error, id, net, secret
 //! web: net, secret
-//! net: error, site
+//! net: error, regular_file, site
 //! site: config, id, secret
-//! config: error, secret
+//! config: error, regular_file, secret
 //! secret: error, id
 //! event: id
+//! regular_file: -
 //! formats: -
 //! error: -
 //! clock: time
@@ -123,6 +125,7 @@ mod metrics;
 pub mod net;
 pub mod outgoing;
 pub mod push;
+mod regular_file;
 pub mod secret;
 pub mod site;
 pub mod state;

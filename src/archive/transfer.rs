@@ -20,6 +20,7 @@ use crate::{
     },
     error::{Error, Result},
     id::OrganisationId,
+    regular_file,
     time::Time,
 };
 
@@ -70,7 +71,7 @@ pub type Writer<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&mut Tx) -> Result<()>) -
 /// Imports a file, into the organisation `into` if that is here already. All of it is read before the first record is written.
 pub fn import(data: &Path, from: &Path, into: Option<OrganisationId>, write: Writer, progress: Progress) -> Result<Report> {
     let failed = unreadable(from);
-    let mut file = File::open(from).map_err(failed)?;
+    let mut file = regular_file::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
     let mut parts = Unpacked { beside: data, parts: Vec::new() };
     archive::read(&mut file, &mut parts, progress)?;

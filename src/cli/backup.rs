@@ -17,6 +17,7 @@ use crate::{
         backup::{self, Proof, Restored, WrittenBackup},
     },
     error::{Error, Result},
+    regular_file,
     time::Time,
 };
 
@@ -98,7 +99,7 @@ pub fn restore(data: &Path, output: Output, Restore { file, to, dry_run }: Resto
         return output.done(&sentence, &json!({ "file": file, "manifest": manifest }));
     }
     let folder = to.as_deref().unwrap_or(data);
-    let from = File::open(if file == Path::new("-") { Path::new("/dev/stdin") } else { &file });
+    let from = if file == Path::new("-") { File::open("/dev/stdin") } else { regular_file::open(&file) };
     let from = from.map_err(|err| Error::failed(format!("can't read the backup {}: {err}", file.display())))?;
     let Restored { manifest, former } = backup::restore(from, folder, Time::now(), &mut bar())?;
     let kept = former.as_ref().map_or_else(String::new, |former| {

@@ -1,7 +1,6 @@
 //! `tidings invite …`
 
 use std::{
-    fs,
     io::{self, Read, stdin},
     path::{Path, PathBuf},
 };
@@ -20,6 +19,7 @@ use crate::{
     db,
     domain::organisations::{by_operator, invitations::send},
     error::{Error, Result},
+    regular_file,
     time::Time,
 };
 
@@ -84,7 +84,7 @@ impl People {
     fn read(self) -> Result<Vec<String>> {
         let Some(file) = self.file else { return some(self.email.iter().map(String::as_str), "--email") };
         let shown = file.display();
-        let text = if file == Path::new("-") { text(stdin()) } else { fs::File::open(&file).and_then(text) };
+        let text = if file == Path::new("-") { text(stdin()) } else { regular_file::open(&file).and_then(text) };
         let text = text.map_err(|err| Error::failed(format!("can't read the addresses in {shown}: {err}")))?;
         // Some programs put a byte order mark before the first address.
         some(text.trim_start_matches('\u{feff}').lines(), &shown.to_string())

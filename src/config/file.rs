@@ -1,7 +1,6 @@
 //! The settings file.
 
 use std::{
-    fs::File,
     io::{self, Read},
     path::Path,
 };
@@ -9,7 +8,10 @@ use std::{
 use clap::Command;
 
 use super::names_in_sources::{is_setting, nearest, with_default};
-use crate::error::{Error, Faults, Result};
+use crate::{
+    error::{Error, Faults, Result},
+    regular_file,
+};
 
 /// Bytes of a settings file, and of a file with a secret, at most.
 const FILE_MAX: u64 = 64 << 10;
@@ -45,7 +47,7 @@ pub(super) fn named(file: &Path) -> String {
 /// The text of a settings file, or of a file with a secret.
 pub(super) fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(FILE_MAX + 1).read_to_string(&mut text)?;
+    regular_file::open(path)?.take(FILE_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_MAX {
         Err(io::Error::other(format!("it has more than {} KiB", FILE_MAX >> 10)))
     } else {

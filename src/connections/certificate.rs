@@ -24,6 +24,7 @@ use super::certificate_validity;
 use crate::{
     error::{Error, Result},
     net::client_socket::HTTP_1_1,
+    regular_file,
     time::Time,
 };
 
@@ -129,8 +130,8 @@ impl Files {
     }
 
     fn read(&self) -> Result<Pair> {
-        let cert = std::fs::read(&self.cert).map_err(|err| self.bad_cert(&err))?;
-        let key = std::fs::read(&self.key).map_err(|err| self.bad_key(&err))?;
+        let cert = regular_file::read(&self.cert).map_err(|err| self.bad_cert(&err))?;
+        let key = regular_file::read(&self.key).map_err(|err| self.bad_key(&err))?;
         Ok(Pair { cert, key })
     }
 

@@ -9,7 +9,10 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    regular_file,
+};
 
 pub struct Authorities {
     /// The authorities of a file in PEM (RFC 7468).
@@ -20,7 +23,7 @@ impl Authorities {
     pub fn read(file: Option<&Path>) -> Result<Authorities> {
         let Some(file) = file else { return Ok(Authorities { own: Vec::new() }) };
         let named = |err: &dyn std::fmt::Display| Error::failed(format!("--ca-file {}: {err}", file.display()));
-        let own = std::fs::read(file).map_err(|err| named(&err))?;
+        let own = regular_file::read(file).map_err(|err| named(&err))?;
         let found = CertificateDer::pem_slice_iter(&own).collect::<Result<Vec<_>, _>>().map_err(|err| named(&err))?;
         if found.is_empty() {
             return Err(named(&"there is no certificate in it"));

@@ -59,7 +59,29 @@ fn a_settings_file_of_any_size_and_depth_is_refused_with_a_message() {
     ] {
         refused(&check(&deep), says);
     }
-    refused(&run(&["config", "check", "--config", "/dev/zero"]), "it has more than 64 KiB");
+    refused(&run(&["config", "check", "--config", "/dev/zero"]), "it is not a regular file");
+}
+
+/// Nobody writes to the FIFO: whatever opens it to read waits without end.
+#[test]
+fn no_command_waits_for_a_file_that_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let fifo = path.to_str().unwrap();
+    for words in [
+        &["config", "check", "--config", fifo][..],
+        &["config", "check", "--ca-file", fifo],
+        &["config", "check", "--tls-cert", fifo, "--tls-key", fifo],
+        &["invite", "send", "--organisation", "engines", "--file", fifo],
+        &["restore", fifo],
+        &["org", "import", fifo],
+    ] {
+        let data = folder.path().join("data");
+        refused(&run(&[words, &["--data-dir", data.to_str().unwrap()]].concat()), "it is not a regular file");
+    }
+    let mut check = tidings(&["config", "check"]);
+    refused(&check.env("TIDINGS_MAIL_URL_FILE", fifo).output().unwrap(), "it is not a regular file");
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ use crate::{
         snapshot::{self, Snapshot},
     },
     error::{Error, Result},
+    regular_file,
     time::Time,
 };
 
@@ -241,7 +242,7 @@ fn is_own(path: &Path, kind: fn(&fs::Metadata) -> bool) -> bool {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|err| Error::failed(format!("can't read the backup {}: {err}", path.display())))
+    regular_file::open(path).map_err(|err| Error::failed(format!("can't read the backup {}: {err}", path.display())))
 }
 
 /// Whether a folder is inside the data folder. What a command writes there belongs to the owner of the data folder, even if

@@ -13,7 +13,7 @@ mod messages;
 mod people;
 mod zip_entry;
 
-use std::{borrow::Cow, collections::HashMap, fs::File, path::Path};
+use std::{borrow::Cow, collections::HashMap, path::Path};
 
 use serde_json::value::RawValue;
 
@@ -40,6 +40,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
+    regular_file,
     time::Time,
 };
 
@@ -63,7 +64,7 @@ pub enum Target {
 /// Imports the zip of an export into the database of the folder `data`, to which `write` writes.
 pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress: Progress) -> Result<Report> {
     let failed = unreadable(from);
-    let mut file = File::open(from).map_err(failed)?;
+    let mut file = regular_file::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
     let mut archive = Archive::open(file, &lists().collect::<Vec<_>>())?;
     db::require_space(data, archive.bytes, SPACE_KEPT, "the unpacked export")?;
