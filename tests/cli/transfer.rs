@@ -69,6 +69,8 @@ async fn an_organisation_that_was_moved_is_exported_alike() {
         assert!(first.lines(&format!("{part}.jsonl")).len() >= least, "{part}: {first:?}");
     }
     assert!(!format!("{first:?}").contains("argon2"), "passwords stay");
+    let webhook = first.record("webhooks.jsonl", 0);
+    assert_eq!(webhook["url"], "https://hooks.example/in", "its receiver's secret stays");
     refused(&Admin(&here).run(&["org", "export", "engines", text_of(&file)]), "can't write");
 
     empty(&there);

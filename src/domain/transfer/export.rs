@@ -4,6 +4,7 @@ use std::io::Write;
 
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
+use url::Url;
 
 use super::records::{Bot, Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook};
 use crate::{
@@ -276,6 +277,22 @@ const WEBHOOKS: &str = "select w.id, w.channel_id, w.owner_id, w.name, w.event_n
     from webhooks w join channels c on c.id = w.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null and w.deleted_at is null order by w.created_at, w.id";
 
+/// An address without the parts that hold the secrets of its receiver: the user and password, the query, and the fragment.
+fn without_secrets(address: String) -> String {
+    let Ok(mut url) = Url::parse(&address) else { return address };
+    let is_plain = [url.username(), url.password().unwrap_or_default()].iter().all(|part| part.is_empty())
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if is_plain {
+        return address;
+    }
+    // An address of http takes all of these.
+    _ = (url.set_username(""), url.set_password(None));
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
 fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of_row(row);
     Ok(Webhook {
@@ -284,7 +301,7 @@ fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
         owner: columns.take()?,
         name: columns.take()?,
         event_name: columns.take()?,
-        url: columns.take()?,
+        url: without_secrets(columns.take()?),
         events: Some(columns.take::<Subscription>()?.kind_names().into_iter().map(str::to_owned).collect()),
         trigger_words: columns.take::<TriggerWords>()?.words().to_vec(),
         all_channels: columns.take()?,

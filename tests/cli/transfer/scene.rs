@@ -101,7 +101,7 @@ impl Scene {
         let direct = opened["id"].as_str().or(opened["channel_id"].as_str()).unwrap().to_owned();
         server.post(&format!("/channels/{direct}/messages"), grace, json!({ "content": "hello Ada" })).await;
         let events = ["message.created", "message.deleted"];
-        let body = json!({ "webhook_name": "builds", "webhook_url": "https://hooks.example/in", "events": events, "trigger_words": ["Build"] });
+        let body = json!({ "webhook_name": "builds", "webhook_url": "https://hooks.example/in?token=receivers-secret", "events": events, "trigger_words": ["Build"] });
         let webhook = server.post(&dev.replace("/channels", "/webhooks"), ada, body).await;
         let feed = format!("{}/api/v1/webhooks/feed/{}", server.url, text(&webhook["webhook_slug"]));
         let fed = json!({ "message": "build 7 failed", "username": "ci", "event_name": "build", "status": "error" });
