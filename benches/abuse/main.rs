@@ -4,6 +4,7 @@
 //!
 //! The attackers are a process of their own, and whoever is hung up on comes back at once.
 
+mod answers;
 #[path = "../api.rs"]
 #[allow(dead_code, reason = "other benches open sockets, too")]
 mod api;
@@ -13,15 +14,19 @@ mod commands;
 #[path = "../../tests/api/push/frames.rs"]
 #[allow(dead_code, reason = "the tests close sockets, too")]
 mod frames;
+#[path = "../speed/http.rs"]
+#[allow(dead_code, reason = "other benches are clients of it, too")]
+mod http;
 mod office;
 mod pings;
 mod probe;
+mod programs;
 mod server;
 mod sockets;
 mod strangers;
 
 /// All scenarios, in the order in which they run.
-const SCENARIOS: &[&str] = &["strangers", "pings", "commands", "bodies", "office"];
+const SCENARIOS: &[&str] = &["strangers", "pings", "commands", "bodies", "office", "programs", "answers"];
 
 #[tokio::main]
 async fn main() {
@@ -54,6 +59,8 @@ async fn defend(scenarios: &[&str]) {
             "commands" => commands::defend().await,
             "bodies" => bodies::defend().await,
             "office" => office::defend().await,
+            "programs" => programs::defend().await,
+            "answers" => answers::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
     }
@@ -68,6 +75,8 @@ async fn attack(scenario: &str) {
         "commands" => commands::attack(target).await,
         "bodies" => bodies::attack(target).await,
         "office" => office::attack(target),
+        "programs" => programs::attack(target).await,
+        "answers" => answers::attack(target),
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
     std::future::pending::<()>().await;

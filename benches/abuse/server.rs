@@ -20,11 +20,17 @@ pub struct Server {
 
 impl Server {
     pub fn start() -> Server {
+        Server::with(&[])
+    }
+
+    /// A server with these flags besides the usual ones.
+    pub fn with(flags: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let other = std::env::args().find_map(|word| word.strip_prefix("--server=").map(str::to_owned));
         let mut process = Command::new(other.as_deref().unwrap_or(env!("CARGO_BIN_EXE_tidings")))
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"])
             .arg(folder.path().join("data"))
+            .args(flags)
             .env("MIMALLOC_PURGE_DELAY", "0") // as the installed service has it
             .stdout(Stdio::piped())
             .spawn()

@@ -7,7 +7,7 @@ use super::answer_bodies::{CalledCommand, carry_out};
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{AnsweringProgram, Bearer},
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
         },
@@ -88,11 +88,20 @@ impl Api {
     /// Those with `response_type: in_channel` are posted; any other is shown to whoever has called. The address of a click takes
     /// `replace_original`, too: the answer then stands in place of the message.
     #[oai(path = "/commands/answers/:token", method = "post", operation_id = "answerCommand", tag = "Tag::Commands")]
-    async fn answer(&self, app: Data<&App>, token: Path<Text<AnswerToken>>, body: Body<LaterAnswer>) -> Result<Done> {
+    async fn answer(
+        &self,
+        program: AnsweringProgram,
+        app: Data<&App>,
+        token: Path<Text<AnswerToken>>,
+        body: Body<LaterAnswer>,
+    ) -> Result<Done> {
         let Body(LaterAnswer { text: given, response_type, replace_original, username, actions }, bytes) = body;
         let (audience, username) = (into_string(response_type), into_string(username).unwrap_or_default());
         let shown = (audience.as_deref(), replace_original.unwrap_or(false));
         let later = Later::new(&given, shown, &username, posted_actions::to_new_actions(actions))?;
+        if !program.may_answer {
+            return Err(answers::CLOSED);
+        }
         let token = token.0.0;
         app.db.write_sized(bytes, move |tx| answers::answer_later(tx, &token, &later)).await?;
         Ok(done("Answer sent successfully"))

@@ -1,6 +1,6 @@
 //! Extractors for the caller. A handler that takes one of them answers 401 if its token is missing.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use poem::{
     FromRequest, PathPattern, Request, RequestBody,
@@ -11,6 +11,7 @@ use poem_openapi::{
     auth::ApiKey,
     registry::{MetaSecurityScheme, Registry},
 };
+use tokio::time::sleep;
 
 use super::{
     body::{self, Bound},
@@ -25,6 +26,7 @@ use crate::{
             sessions::{self, Device},
             tokens,
         },
+        commands::answers,
         webhooks::incoming_posts,
     },
     error::{Code, Error, Result},
@@ -205,26 +207,62 @@ impl<'a> FromRequest<'a> for AccessToken {
     }
 }
 
+/// Pause before a refusal past the rate of an address: a refusal at once let a client that doesn't wait for answers take all turns
+/// of the runtime (bench "abuse answers").
+const REFUSED_AFTER: Duration = Duration::from_millis(50);
+
+/// Counts a request without a session towards the rate of the client's address. 429 past it, after a pause.
+async fn count_without_session(req: &Request) -> Result<()> {
+    let counted = app(req).limits.anonymous_request(address(req));
+    if counted.is_err() {
+        sleep(REFUSED_AFTER).await;
+    }
+    counted
+}
+
 /// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. Cookies are not looked
 /// at: a feed's address may be a link in a message, and a click would post in the reader's name. The
 /// request counts towards the rate of the slug, and without a session towards that of the client's address.
-pub struct Feeder(pub Option<Caller>);
+pub struct Feeder {
+    pub caller: Option<Caller>,
+    /// Whether a webhook has the slug: a guess costs the writer nothing.
+    pub is_known_slug: bool,
+}
 
 impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         let caller = by_authorization(req)?;
         if caller.is_none() {
-            app(req).limits.anonymous_request(address(req))?;
+            count_without_session(req).await?;
         }
         if caller.is_none() && app(req).site.feed_auth == FeedAuth::Bearer {
             return Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into());
         }
         let slug: String = req.path_params()?;
         app(req).limits.webhook_slug(&slug)?;
-        if app(req).db.read_without_position(|conn| incoming_posts::is_known_slug(conn, &slug))? {
+        let is_known_slug = app(req).db.read_without_position(|conn| incoming_posts::is_known_slug(conn, &slug))?;
+        if is_known_slug {
             Bound::raise(req, body::FEED);
         }
-        Ok(Feeder(caller))
+        Ok(Feeder { caller, is_known_slug })
+    }
+}
+
+/// The program that answers a call later, at the secret address that came with it. A program counts towards no rate, since its call
+/// takes few answers. A request to an address that takes none counts towards the rate of the client's address.
+pub struct AnsweringProgram {
+    /// Whether the address takes an answer: a guess costs the writer nothing.
+    pub may_answer: bool,
+}
+
+impl<'a> FromRequest<'a> for AnsweringProgram {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let token: String = req.path_params()?;
+        let may_answer = app(req).db.read_without_position(|conn| answers::takes_answer(conn, &token))?;
+        if !may_answer {
+            count_without_session(req).await?;
+        }
+        Ok(AnsweringProgram { may_answer })
     }
 }
 
@@ -238,7 +276,7 @@ pub struct Visitor {
 impl<'a> FromRequest<'a> for Visitor {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         if !Bound::has_session(req) {
-            app(req).limits.anonymous_request(address(req))?;
+            count_without_session(req).await?;
         }
         Ok(Visitor { address: address(req), device: device(req) })
     }

@@ -73,13 +73,14 @@ impl Api {
         body: Incoming,
     ) -> Result<ProgramAnswer> {
         let Incoming { read, received, proof, bytes, answer } = body;
-        let (caller, slug) = (feeder.0, webhook_slug.0);
-        let received = Arc::new(received);
+        let Feeder { caller, is_known_slug } = feeder;
+        let (slug, received) = (webhook_slug.0, Arc::new(received));
         let taken = match read {
+            Ok(_) if !is_known_slug => Err(incoming_posts::UNKNOWN),
             Ok(feed) => take(&app, caller, slug.clone(), feed, (received.clone(), proof), bytes).await,
             Err(err) => Err(err),
         };
-        if let Err(err @ (Error::BadRequest(_) | Error::Invalid(_) | Error::Unauthorized(..))) = &taken {
+        if is_known_slug && let Err(err @ (Error::BadRequest(_) | Error::Invalid(_) | Error::Unauthorized(..))) = &taken {
             let (status, why) = (err.status(), err.to_string());
             let record = move |tx: &mut Tx| incoming_posts::record_refused(tx, &slug, &received, (status, &why));
             app.db.write_sized(bytes, record).await?;
@@ -108,6 +109,9 @@ impl Api {
         avatar_url: Query<Option<Text<WebAddress>>>,
     ) -> Result<FeedAnswer> {
         incoming_posts::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
+        if !feeder.is_known_slug {
+            return Err(incoming_posts::UNKNOWN);
+        }
         let feed = incoming_posts::Feed {
             message: message.0.0,
             username: username.0.0,
@@ -120,7 +124,7 @@ impl Api {
         };
         let bytes = feed.message.len();
         let shown = (Arc::new(Received::from_query()), Proof::default());
-        take(&app, feeder.0, webhook_slug.0, Some(feed), shown, bytes).await
+        take(&app, feeder.caller, webhook_slug.0, Some(feed), shown, bytes).await
     }
 }
 

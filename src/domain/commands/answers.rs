@@ -12,7 +12,7 @@ use super::{
     programs::{self, Target},
 };
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{self, Caller, UNKNOWN_CHANNEL},
         log::events,
@@ -124,13 +124,29 @@ pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<R
     Ok(reply)
 }
 
+/// The refusal of a later answer to a call that takes none.
+pub const CLOSED: Error = Error::NotFound(Code::CallNotFound);
+
+/// SQL condition of a call that takes a later answer.
+macro_rules! takes_answer {
+    () => {
+        "token_hash = ?1 and answers < ?2 and expires_at > ?3"
+    };
+}
+
+/// Whether the call of this token takes a later answer.
+pub fn takes_answer(conn: &View, token: &str) -> Result<bool> {
+    let sql = concat!("select 1 from calls where ", takes_answer!());
+    Ok(conn.prepare_cached(sql)?.exists((secret::sha256(token), MOST_ANSWERS, conn.now()))?)
+}
+
 /// Shows a later answer: to the caller as an event. For everybody who knows the token. 404 for an unknown token, after half an
 /// hour and after five answers; other errors as in [`answer`].
 pub fn answer_later(tx: &mut Tx, token: &str, later: &Later) -> Result<()> {
     let hash = secret::sha256(token);
-    let counted = "update calls set answers = answers + 1 where token_hash = ?1 and answers < ?2 and expires_at > ?3";
+    let counted = concat!("update calls set answers = answers + 1 where ", takes_answer!());
     if tx.prepare_cached(counted)?.execute((hash, MOST_ANSWERS, tx.now()))? == 0 {
-        return Err(Error::NotFound(Code::CallNotFound));
+        return Err(CLOSED);
     }
     let under_way = find(tx, token)?.ok_or(UNKNOWN)?;
     let Reply { text, message } = under_way.show(tx, &later.to_answer(under_way.form))?;

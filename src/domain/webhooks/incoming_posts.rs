@@ -113,6 +113,9 @@ struct FeedTarget {
     is_archived: bool,
 }
 
+/// The refusal of a feed to an unknown slug.
+pub const UNKNOWN: Error = Error::NotFound(Code::WebhookNotFound);
+
 /// Whether a webhook has this slug, even if it takes no feeds now.
 pub fn is_known_slug(conn: &Connection, slug: &str) -> Result<bool> {
     Ok(find(conn, slug)?.is_some())
@@ -131,7 +134,7 @@ pub fn receive(
     feed: Option<&Feed>,
     (received, proof): (&Received, &Proof),
 ) -> Result<Option<MessageId>> {
-    let target = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
+    let target = find(tx, slug)?.ok_or(UNKNOWN)?;
     if let Some(sealed) = &target.sender_secret {
         let secret = record::open(tx, sealed, "webhook")?;
         if !proof.shows(&secret, tx.now().unix_seconds()) {

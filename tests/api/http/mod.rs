@@ -7,6 +7,7 @@ mod connections;
 mod errors;
 mod examples;
 mod features;
+mod guesses;
 mod hostile;
 mod limits;
 mod metrics;
