@@ -512,6 +512,7 @@ create table webhooks (
     organisation_id blob references organisations (id),       -- whose public channels it delivers from, too; null = none
     is_ordered      integer not null default 0 check (is_ordered in (0, 1)), -- one delivery waits for the one before it
     waits_until     integer,                                  -- of an ordered one: the end of a lease, or the next attempt
+    is_proven       integer not null default 0 check (is_proven in (0, 1)), -- its last attempt was answered promptly: its target is proven
     check ((url = '') = (url_by is null))
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);

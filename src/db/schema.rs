@@ -84,6 +84,7 @@ const HISTORY: History = History {
         (24, include_str!("migrations/0024.sql")),
         (25, include_str!("migrations/0025.sql")),
         (26, include_str!("migrations/0026.sql")),
+        (27, include_str!("migrations/0027.sql")),
     ],
 };
 

@@ -69,6 +69,10 @@ impl Dispatcher {
             tracing::error!(err = err.log_text(), "the leases of earlier deliveries could not be released, next try in 200 ms");
             tokio::time::sleep(AGAIN).await;
         }
+        match app.db.read(|conn| schedule::proven_hosts(conn)) {
+            Ok(hosts) => hosts.iter().for_each(|host| app.delivery.slots().note_proven(host, true)),
+            Err(err) => tracing::warn!(err = err.log_text(), "hosts must prove anew that they answer promptly"),
+        }
         app.delivery.changed().is_all = true;
         loop {
             let idle = self.send_due(app, sending).await;
@@ -117,7 +121,7 @@ impl Dispatcher {
         Ok(left)
     }
 
-    fn pick(&self, app: &App, now: Time) -> (Vec<WebhookId>, Vec<Slot>) {
+    fn pick(&mut self, app: &App, now: Time) -> (Vec<WebhookId>, Vec<Slot>) {
         let picked = self.schedule.pick(now, &mut app.delivery.slots());
         picked.into_iter().map(|(webhook, permit)| (webhook, Slot { app: app.clone(), permit })).unzip()
     }

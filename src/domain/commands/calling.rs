@@ -50,7 +50,6 @@ pub struct Call {
 pub struct Prepared {
     /// By which the program recognises a call that it gets again (`webhook-id`).
     pub id: CallbackId,
-    pub organisation: OrganisationId,
     pub target: Target,
     pub content_type: &'static str,
     pub body: Bytes,
@@ -157,7 +156,7 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, call: &Call) -> 
         Form::Json => ("application/json", queue::payload("command.called", tx.now(), &data)?),
         Form::Slack => ("application/x-www-form-urlencoded", slack_form(&data)),
     };
-    Ok(Prepared { id: CallbackId::new(), organisation: access.organisation, target, content_type, body: body.into(), token })
+    Ok(Prepared { id: CallbackId::new(), target, content_type, body: body.into(), token })
 }
 
 /// A call as Slack sends it. The first two fields are Slack's own marks of an app and of a workspace.

@@ -91,7 +91,6 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) ->
     let body = queue::payload(DeliveryKind::ActionClicked.name(), tx.now(), &data)?;
     Ok(Clicking::Anew(Prepared {
         id: id.unwrap_or_else(CallbackId::new),
-        organisation: access.organisation,
         target,
         content_type: "application/json",
         body: body.into(),

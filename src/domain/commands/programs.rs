@@ -24,6 +24,8 @@ pub struct Target {
     /// The name under which its answers are posted.
     pub name: String,
     pub url: String,
+    /// The account that answers for the address.
+    pub account: UserId,
     /// Host and port of the address.
     pub host: String,
     /// The signing secrets (`whsec_…`).
@@ -56,7 +58,8 @@ fn command(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: Comman
     if url.is_empty() || !manages(tx, organisation, channel, owner)? {
         return Err(Error::Forbidden(Code::CommandOwnerBarred, "Whoever made the command may not manage it any more"));
     }
-    Ok(Target { name, url, host, secrets: vec![record::open(tx, &sealed, "command")?], form })
+    let account = owners::account_of(tx, owner)?;
+    Ok(Target { name, url, account, host, secrets: vec![record::open(tx, &sealed, "command")?], form })
 }
 
 fn webhook(tx: &Tx, channel: ChannelId, id: WebhookId) -> Result<Target> {
@@ -70,8 +73,8 @@ fn webhook(tx: &Tx, channel: ChannelId, id: WebhookId) -> Result<Target> {
     if !may_post || owners::rights(tx, url_by, channel)?.is_none() {
         return Err(UNAVAILABLE);
     }
-    let secrets = record::secrets(tx, id)?;
-    Ok(Target { name: webhook.name, url: webhook.url, host: webhook.target, secrets, form: Form::Json })
+    let (account, secrets) = (owners::account_of(tx, url_by)?, record::secrets(tx, id)?);
+    Ok(Target { name: webhook.name, url: webhook.url, account, host: webhook.target, secrets, form: Form::Json })
 }
 
 fn bot(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: UserId) -> Result<Target> {
@@ -87,7 +90,8 @@ fn bot(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: UserId) ->
     if access::membership(tx, organisation, id)?.is_none() || !may_know || !manages(tx, organisation, channel, url_by)? {
         return Err(UNAVAILABLE);
     }
-    Ok(Target { name, url, host, secrets: vec![record::open(tx, &sealed, "bot")?], form: Form::Json })
+    let account = owners::account_of(tx, url_by)?;
+    Ok(Target { name, url, account, host, secrets: vec![record::open(tx, &sealed, "bot")?], form: Form::Json })
 }
 
 /// Whether the user may manage programs of the organisation: not with an account that is disabled, or is just being reclaimed.

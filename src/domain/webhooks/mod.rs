@@ -205,7 +205,8 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
            from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
            sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events),
            trigger_words = coalesce(?12, trigger_words), organisation_id = case when ?13 then ?14 else organisation_id end,
-           is_ordered = coalesce(?15, is_ordered), waits_until = case when ?15 is null and ?4 is null then waits_until end
+           is_ordered = coalesce(?15, is_ordered), waits_until = case when ?15 is null and ?4 is null then waits_until end,
+           is_proven = case when ?4 is null then is_proven else 0 end
          where id = ?1",
     )?
     .execute((

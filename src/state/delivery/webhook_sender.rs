@@ -22,9 +22,9 @@ use crate::{
     time::Time,
 };
 
-/// Sends a test event at once. 429 if no slot for tests is free, in all or for the organisation or host.
+/// Sends a test event at once. 429 if no slot for tests is free, in all or for the account or host.
 pub async fn send_test(app: &App, test: &Test) -> Result<Outcome> {
-    let permit = app.delivery.slots().acquire_for_test(test.organisation, &test.host).ok_or(Error::TooMany(1))?;
+    let permit = app.delivery.slots().acquire_for_test(test.account, &test.host).ok_or(Error::TooMany(1))?;
     let slot = Slot { app: app.clone(), permit };
     Ok(attempt(&slot.app, &test.event).await)
 }
@@ -32,10 +32,10 @@ pub async fn send_test(app: &App, test: &Test) -> Result<Outcome> {
 /// Deadline of the program of a command, since somebody waits for its answer.
 const CALL_WITHIN: Duration = Duration::from_secs(3);
 
-/// Signs and sends a call of a command, or a click. 429 if no slot is free for the organisation or the host, 422 without an answer
+/// Signs and sends a call of a command, or a click. 429 if no slot is free for the program's account or host, 422 without an answer
 /// of success.
 pub async fn call_program(app: &App, call: &Prepared) -> Result<Reply> {
-    let permit = app.delivery.slots().acquire_for_test(call.organisation, &call.target.host).ok_or(Error::TooMany(1))?;
+    let permit = app.delivery.slots().acquire_for_test(call.target.account, &call.target.host).ok_or(Error::TooMany(1))?;
     let slot = Slot { app: app.clone(), permit };
     let failed = |why: String| Error::Invalid(Code::CommandFailed.says(format!("The program failed: {why}")));
     let url = Url::parse(&call.target.url).map_err(Error::internal)?;

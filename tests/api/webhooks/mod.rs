@@ -18,6 +18,7 @@ mod owners;
 mod queues;
 mod replaying;
 mod scene;
+mod slots;
 mod taking_over;
 mod waiting;
 

@@ -60,10 +60,10 @@ pub fn record_attempt(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<
     let (last_success, is_ordered): (Option<Time>, bool) = tx
         .prepare_cached(
             "update webhooks set last_success_at = case when ?2 then ?3 else last_success_at end,
-               waits_until = case when is_ordered then ?4 end
+               waits_until = case when is_ordered then ?4 end, is_proven = ?5
              where id = ?1 returning last_success_at, is_ordered",
         )?
-        .query_row((sent.webhook, outcome.is_success(), now, next), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row((sent.webhook, outcome.is_success(), now, next, outcome.is_prompt()), |row| Ok((row.get(0)?, row.get(1)?)))?;
     tx.prepare_cached(
         "update deliveries set attempts = attempts + 1, due_at = case when ?3 then created_at else ?2 end, is_leased = 0
          where id = ?1",

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     db::{Tx, View},
     domain::{
-        access::{self, Caller, HIDDEN_CHANNEL},
+        access::Caller,
         webhooks::{
             delivery::{
                 kind::DeliveryKind,
@@ -17,11 +17,12 @@ use crate::{
                 schedule,
             },
             history::{self, Attempt},
+            owners,
             record::{self, Status, Webhook},
         },
     },
     error::{Code, Error, Result},
-    id::{AttemptId, CallbackId, ChannelId, OrganisationId, WebhookId},
+    id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
     time::Time,
 };
 
@@ -107,17 +108,16 @@ fn require_delivering(webhook: &Webhook) -> Result<()> {
     }
 }
 
-fn require_address(webhook: &Webhook) -> Result<()> {
-    if webhook.url.is_empty() {
-        Err(Error::Invalid(Code::WebhookWithoutUrl.says("the webhook has no webhook_url to deliver to")))
-    } else {
-        Ok(())
-    }
+/// The user who answers for the webhook's address. 422 without one.
+fn require_address(webhook: &Webhook) -> Result<UserId> {
+    let without = || Error::Invalid(Code::WebhookWithoutUrl.says("the webhook has no webhook_url to deliver to"));
+    webhook.url_by.ok_or_else(without)
 }
 
 /// An event that only tests a webhook's address.
 pub struct Test {
-    pub organisation: OrganisationId,
+    /// The account that answers for the address.
+    pub account: UserId,
     /// Host and port of the address.
     pub host: String,
     pub event: Claimed,
@@ -139,9 +139,8 @@ pub struct Tested<'a> {
 /// Builds a test event, whatever the webhook's status. For managers. 422 without an address, and when the secret can't be
 /// read.
 pub fn build_test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
-    let organisation = access::require_webhook_manager(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = record::get(conn, caller, channel, webhook)?;
-    require_address(&webhook)?;
+    let url_by = require_address(&webhook)?;
     let message = "A test: this webhook's deliveries arrive.";
     let data = Tested { webhook_id: webhook.id, webhook_name: &webhook.name, channel_id: channel, message };
     let payload = queue::payload(DeliveryKind::Test.name(), conn.now(), data)?;
@@ -154,7 +153,7 @@ pub fn build_test(conn: &View, caller: Caller, channel: ChannelId, webhook: Webh
         attempts: 0,
         lease: None,
     };
-    Ok(Test { organisation, host: webhook.target, event })
+    Ok(Test { account: owners::account_of(conn, url_by)?, host: webhook.target, event })
 }
 
 /// Records a test, and returns the record. Changes nothing else, because a test says nothing about the webhook's events.

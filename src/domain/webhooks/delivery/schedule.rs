@@ -2,7 +2,8 @@
 //! queue or state has changed, so that neither a long queue nor a host without a free slot costs searches in the database.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap, HashMap},
     ops::Bound,
     time::Duration,
 };
@@ -12,10 +13,13 @@ use uuid::Uuid;
 
 use crate::{
     db::Tx,
-    domain::webhooks::delivery::slots::{DeliverySlot, DeliverySlots},
+    domain::webhooks::{
+        delivery::slots::{DeliverySlot, DeliverySlots},
+        owners::answering_account,
+    },
     error::Result,
     event::Effect,
-    id::{OrganisationId, WebhookId},
+    id::{UserId, WebhookId},
     time::Time,
 };
 
@@ -33,7 +37,8 @@ pub struct Due {
     pub webhook: WebhookId,
     /// When the first of its deliveries is due.
     pub at: Time,
-    pub organisation: OrganisationId,
+    /// The account that answers for the address.
+    pub account: UserId,
     pub host: String,
     /// When the webhook itself was last changed.
     pub changed_at: Time,
@@ -49,6 +54,17 @@ pub struct Schedule {
     webhooks: HashMap<WebhookId, Entry>,
     /// The same webhooks, by the time from which they are due and their backoff has ended.
     order: BTreeSet<(Time, WebhookId)>,
+    accounts: HashMap<UserId, Account>,
+    /// The number of the last pick.
+    last_pick: u64,
+}
+
+/// The webhooks for which an account answers.
+#[derive(Default)]
+struct Account {
+    order: BTreeSet<(Time, WebhookId)>,
+    /// The number of the last pick that took one of them; 0 for none.
+    last_pick: u64,
 }
 
 struct Entry {
@@ -94,47 +110,76 @@ impl Schedule {
     }
 
     fn insert(&mut self, entry: Entry) {
-        self.order.insert((entry.next(), entry.due.webhook));
+        let place = (entry.next(), entry.due.webhook);
+        self.order.insert(place);
+        self.accounts.entry(entry.due.account).or_default().order.insert(place);
         self.webhooks.insert(entry.due.webhook, entry);
     }
 
     fn remove(&mut self, webhook: WebhookId) -> Option<Entry> {
         let entry = self.webhooks.remove(&webhook)?;
-        self.order.remove(&(entry.next(), webhook));
+        let place = (entry.next(), webhook);
+        self.order.remove(&place);
+        if let Some(account) = self.accounts.get_mut(&entry.due.account) {
+            account.order.remove(&place);
+        }
         Some(entry)
     }
 
-    /// Picks the webhooks that have been due longest and get a free slot, each once; one with more deliveries due is picked
-    /// again later.
-    pub fn pick(&self, now: Time, slots: &mut DeliverySlots) -> Vec<(WebhookId, DeliverySlot)> {
+    /// Picks webhooks that are due and get a free slot, each once; one with more deliveries due is picked again later. The account
+    /// with the fewest slots comes first, of several the one that was picked longest ago; and of its webhooks the one that has
+    /// been due longest.
+    pub fn pick(&mut self, now: Time, slots: &mut DeliverySlots) -> Vec<(WebhookId, DeliverySlot)> {
+        self.accounts.retain(|_, account| !account.order.is_empty());
+        let (mut accounts, mut fewest_first) = (Vec::new(), BinaryHeap::new());
+        for (id, account) in &self.accounts {
+            let Some((at, _)) = account.order.first().filter(|(at, _)| *at <= now) else { continue };
+            fewest_first.push(Reverse((slots.held_by(*id), account.last_pick, *at, accounts.len())));
+            accounts.push((*id, account.order.range(..=until(now))));
+        }
         let mut picked = Vec::new();
-        for (at, webhook) in &self.order {
-            if *at > now || picked.len() == AT_ONCE || !slots.has_free() {
-                break;
+        while picked.len() < AT_ONCE && slots.has_free() {
+            let Some(Reverse((held, last_pick, at, n))) = fewest_first.pop() else { break };
+            let (id, due) = &mut accounts[n];
+            // An account without a free slot for any of its webhooks is not looked at again.
+            let slot = due.find_map(|(_, webhook)| Some((*webhook, slots.acquire(*id, &self.webhooks[webhook].due.host)?)));
+            if let Some(slot) = slot {
+                picked.push(slot);
+                fewest_first.push(Reverse((held + 1, last_pick, at, n)));
             }
-            let due = &self.webhooks[webhook].due;
-            picked.extend(slots.acquire(due.organisation, &due.host).map(|permit| (*webhook, permit)));
+        }
+        self.last_pick += 1;
+        for (webhook, _) in &picked {
+            let account = self.webhooks[webhook].due.account;
+            self.accounts.get_mut(&account).expect("it has the webhook").last_pick = self.last_pick;
         }
         picked
     }
 
     /// Time at which the next webhook becomes due that is not due yet.
     pub fn next_due_after(&self, now: Time) -> Option<Time> {
-        let later = (Bound::Excluded((now, WebhookId(Uuid::max()))), Bound::Unbounded);
+        let later = (Bound::Excluded(until(now)), Bound::Unbounded);
         self.order.range(later).next().map(|(at, _)| *at)
     }
 
     /// Number of webhooks that have something to deliver now.
     pub fn count_due_webhooks(&self, now: Time) -> usize {
-        self.order.range(..=(now, WebhookId(Uuid::max()))).count()
+        self.order.range(..=until(now)).count()
     }
+}
+
+/// The last place in an order of what is due.
+fn until(now: Time) -> (Time, WebhookId) {
+    (now, WebhookId(Uuid::max()))
 }
 
 /// SQL that selects what webhooks have to deliver, with the given conditions.
 macro_rules! due {
     ($and:literal) => {
         concat!(
-            "select w.id, w.target, w.updated_at, c.organisation_id,
+            "select w.id, w.target, w.updated_at, ",
+            answering_account!("w.url_by"),
+            " as account,
                max(coalesce(w.waits_until, 0),
                  (select min(d.due_at) from deliveries d where d.webhook_id = w.id and d.due_at is not null)) as due_at
              from webhooks w cross join channels c on c.id = w.channel_id cross join organisations o on o.id = c.organisation_id
@@ -162,10 +207,17 @@ pub fn webhooks_page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, O
     Ok((rows.into_iter().filter_map(|(_, due)| due).collect(), last))
 }
 
+/// The hosts of the webhooks whose last attempt a former server process saw answered promptly.
+pub fn proven_hosts(conn: &Connection) -> Result<Vec<String>> {
+    let sql = "select target from webhooks where is_proven = 1 and status = 'active' and deleted_at is null limit ?1";
+    let mut select = conn.prepare_cached(sql)?;
+    Ok(select.query_map([DeliverySlots::PROVEN_MOST as i64], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
 fn from_row(row: &Row) -> rusqlite::Result<(WebhookId, Option<Due>)> {
     let (webhook, at): (WebhookId, Option<Time>) = (row.get("id")?, row.get("due_at")?);
-    let (organisation, host, changed_at) = (row.get("organisation_id")?, row.get("target")?, row.get("updated_at")?);
-    Ok((webhook, at.map(|at| Due { webhook, at, organisation, host, changed_at })))
+    let (account, host, changed_at) = (row.get("account")?, row.get("target")?, row.get("updated_at")?);
+    Ok((webhook, at.map(|at| Due { webhook, at, account, host, changed_at })))
 }
 
 #[cfg(test)]
@@ -178,13 +230,13 @@ mod tests {
         Due {
             webhook: WebhookId::new(),
             at: Time::from_unix_seconds(seconds),
-            organisation: OrganisationId::new(),
+            account: UserId::new(),
             host: "a:80".into(),
             changed_at: Time::from_unix_seconds(0),
         }
     }
 
-    fn picked(schedule: &Schedule, seconds: i64, slots: &mut DeliverySlots) -> Vec<WebhookId> {
+    fn picked(schedule: &mut Schedule, seconds: i64, slots: &mut DeliverySlots) -> Vec<WebhookId> {
         schedule.pick(Time::from_unix_seconds(seconds), slots).into_iter().map(|(webhook, _)| webhook).collect()
     }
 
@@ -197,11 +249,41 @@ mod tests {
             schedule.set(due.webhook, Some(due.clone()));
         }
         let mut slots = DeliverySlots::default();
-        assert_eq!(picked(&schedule, 1, &mut DeliverySlots::default()), [first.webhook]);
-        assert_eq!(picked(&schedule, 9, &mut slots), [first.webhook, second.webhook, other.webhook], "two are a new host's");
-        assert_eq!(picked(&schedule, 9, &mut slots), [other.webhook]);
+        assert_eq!(picked(&mut schedule, 9, &mut slots), [first.webhook, second.webhook, other.webhook], "two are a new host's");
+        assert_eq!(picked(&mut schedule, 9, &mut slots), [other.webhook]);
         let now = Time::from_unix_seconds(2);
         assert_eq!((schedule.count_due_webhooks(now), schedule.next_due_after(now)), (2, Some(third.at)));
+        assert_eq!(picked(&mut schedule, 1, &mut DeliverySlots::default()), [first.webhook]);
+    }
+
+    #[test]
+    fn the_account_with_the_fewest_slots_comes_first() {
+        let (mut schedule, mut slots) = (Schedule::default(), DeliverySlots::default());
+        let busy: Vec<_> = (1..=3).map(|n| Due { host: format!("busy {n}"), ..due(n) }).collect();
+        let busy: Vec<_> = busy.iter().map(|due| Due { account: busy[0].account, ..due.clone() }).collect();
+        let other = Due { host: "other".into(), ..due(9) };
+        for due in busy.iter().chain([&other]) {
+            schedule.set(due.webhook, Some(due.clone()));
+        }
+        let [first, second, third] = [0, 1, 2].map(|n: usize| busy[n].webhook);
+        assert_eq!(picked(&mut schedule, 9, &mut slots), [first, other.webhook, second, third]);
+    }
+
+    /// One slot is left, and whoever had it last waits for the others, though it has been due longer.
+    #[test]
+    fn of_accounts_with_as_few_slots_the_one_picked_longest_ago_comes_first() {
+        let (mut schedule, mut slots) = (Schedule::default(), DeliverySlots::default());
+        let others: Vec<_> = (1..DeliverySlots::ALL / 2).map(|n| slots.acquire(UserId::new(), &format!("other {n}"))).collect();
+        assert!(others.iter().all(Option::is_some));
+        let accounts = [1, 2, 3].map(|n| Due { host: format!("own {n}"), ..due(n) });
+        for due in &accounts {
+            schedule.set(due.webhook, Some(due.clone()));
+        }
+        for due in accounts.iter().chain(&accounts) {
+            let picked = schedule.pick(Time::from_unix_seconds(9), &mut slots);
+            assert_eq!(picked.iter().map(|(webhook, _)| *webhook).collect::<Vec<_>>(), [due.webhook]);
+            slots.release(&picked[0].1);
+        }
     }
 
     #[test]
@@ -210,11 +292,11 @@ mod tests {
         let due = due(1);
         schedule.set(due.webhook, Some(due.clone()));
         schedule.set(due.webhook, Some(Due { at: Time::from_unix_seconds(5), ..due.clone() }));
-        assert!(picked(&schedule, 4, &mut DeliverySlots::default()).is_empty());
-        assert_eq!(picked(&schedule, 5, &mut DeliverySlots::default()), [due.webhook]);
+        assert!(picked(&mut schedule, 4, &mut DeliverySlots::default()).is_empty());
+        assert_eq!(picked(&mut schedule, 5, &mut DeliverySlots::default()), [due.webhook]);
         schedule.set(due.webhook, None);
-        assert!(picked(&schedule, 9, &mut DeliverySlots::default()).is_empty());
-        assert!(schedule.order.is_empty() && schedule.webhooks.is_empty());
+        assert!(picked(&mut schedule, 9, &mut DeliverySlots::default()).is_empty());
+        assert!(schedule.order.is_empty() && schedule.webhooks.is_empty() && schedule.accounts.is_empty());
     }
 
     #[test]

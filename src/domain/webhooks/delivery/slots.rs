@@ -1,21 +1,24 @@
-//! Slots for requests under way, so that no target and no organisation holds up another.
+//! Slots for requests under way, so that no target and no account holds up another.
 
 use std::{
     collections::{HashMap, HashSet},
     hash::Hash,
 };
 
-use crate::id::OrganisationId;
+use crate::id::UserId;
 
-/// Three bounds on requests under way: in all, for one organisation, and for one host and port.
+/// Three bounds on requests under way: in all, for one account, and for one host and port.
+///
+/// The account is the one that answers for the address (`owners::account_of`), wherever it does: one account may found many
+/// organisations. No account takes more slots than it leaves free, so that a few with hosts that hang don't hold all.
 ///
 /// A host is proven when its last answer was quick and successful. Any other host may hold a slot for the longest time that
-/// an attempt may take, so unproven hosts get at most half of each bound. No organisation takes more slots than it leaves
-/// free: one account may own many organisations, and a few of them with hosts that hang would hold all slots.
+/// an attempt may take, so unproven hosts get at most half of each bound. The database keeps what each webhook's last attempt was,
+/// so that a restart forgets no proof of a webhook's host.
 #[derive(Default)]
 pub struct DeliverySlots {
     all: SlotCount,
-    by_organisation: HashMap<OrganisationId, SlotCount>,
+    by_account: HashMap<UserId, SlotCount>,
     by_host: HashMap<String, SlotCount>,
     proven: HashSet<String>,
 }
@@ -23,7 +26,7 @@ pub struct DeliverySlots {
 /// One slot, to be returned with [`DeliverySlots::release`].
 #[derive(Debug)]
 pub struct DeliverySlot {
-    organisation: OrganisationId,
+    account: UserId,
     /// Host and port of the target.
     pub host: String,
     is_proven: bool,
@@ -61,51 +64,56 @@ impl SlotCount {
 
 impl DeliverySlots {
     pub const ALL: usize = 128;
-    pub const OF_AN_ORGANISATION: usize = 32;
+    pub const OF_AN_ACCOUNT: usize = 32;
     /// A delivery waits for the commits of its claim and of its record, which all that are under way share: 16 slots made a fifth
-    /// fewer deliveries a second (bench "deliveries"). The rest of its organisation's slots are for other hosts.
+    /// fewer deliveries a second (bench "deliveries"). The rest of its account's slots are for other hosts.
     pub const OF_A_PROVEN_HOST: usize = 24;
     /// Deliveries get half of them, and tests of the webhook the rest.
     pub const OF_AN_UNPROVEN_HOST: usize = 4;
     /// Proven hosts that are remembered, at most. Beyond that all are forgotten, and prove themselves again with their next
     /// answer.
-    const PROVEN_MOST: usize = 10_000;
+    pub const PROVEN_MOST: usize = 10_000;
 
     /// Whether any slot is free.
     pub fn has_free(&self) -> bool {
         self.all.free(DeliverySlots::ALL, true) > 0
     }
 
+    /// How many slots the account holds.
+    pub fn held_by(&self, account: UserId) -> usize {
+        self.by_account.get(&account).map_or(0, |slots| slots.all)
+    }
+
     /// Takes a slot for a delivery; none where one of the bounds is reached.
-    pub fn acquire(&mut self, organisation: OrganisationId, host: &str) -> Option<DeliverySlot> {
-        self.take(organisation, host, self.proven.contains(host))
+    pub fn acquire(&mut self, account: UserId, host: &str) -> Option<DeliverySlot> {
+        self.take(account, host, self.proven.contains(host))
     }
 
     /// Takes a slot for a test. It counts as one of a proven host, so that a test does not wait behind deliveries to hosts
     /// that hang.
-    pub fn acquire_for_test(&mut self, organisation: OrganisationId, host: &str) -> Option<DeliverySlot> {
-        self.take(organisation, host, true)
+    pub fn acquire_for_test(&mut self, account: UserId, host: &str) -> Option<DeliverySlot> {
+        self.take(account, host, true)
     }
 
-    fn take(&mut self, organisation: OrganisationId, host: &str, is_proven: bool) -> Option<DeliverySlot> {
-        let of_organisation = self.by_organisation.get(&organisation).copied().unwrap_or_default();
+    fn take(&mut self, account: UserId, host: &str, is_proven: bool) -> Option<DeliverySlot> {
+        let of_account = self.by_account.get(&account).copied().unwrap_or_default();
         let of_host = self.by_host.get(host).copied().unwrap_or_default();
         let most_of_host =
             if self.proven.contains(host) { DeliverySlots::OF_A_PROVEN_HOST } else { DeliverySlots::OF_AN_UNPROVEN_HOST };
-        let is_free = of_organisation.held(is_proven) < self.all.free(DeliverySlots::ALL, is_proven)
-            && of_organisation.free(DeliverySlots::OF_AN_ORGANISATION, is_proven) > 0
+        let is_free = of_account.held(is_proven) < self.all.free(DeliverySlots::ALL, is_proven)
+            && of_account.free(DeliverySlots::OF_AN_ACCOUNT, is_proven) > 0
             && of_host.free(most_of_host, is_proven) > 0;
         is_free.then(|| {
             self.all.add(is_proven);
-            self.by_organisation.entry(organisation).or_default().add(is_proven);
+            self.by_account.entry(account).or_default().add(is_proven);
             self.by_host.entry(host.to_owned()).or_default().add(is_proven);
-            DeliverySlot { organisation, host: host.to_owned(), is_proven }
+            DeliverySlot { account, host: host.to_owned(), is_proven }
         })
     }
 
-    pub fn release(&mut self, DeliverySlot { organisation, host, is_proven }: &DeliverySlot) {
+    pub fn release(&mut self, DeliverySlot { account, host, is_proven }: &DeliverySlot) {
         self.all.subtract(*is_proven);
-        give_back(&mut self.by_organisation, organisation, *is_proven);
+        give_back(&mut self.by_account, account, *is_proven);
         give_back(&mut self.by_host, host, *is_proven);
     }
 
@@ -136,19 +144,19 @@ mod tests {
     use super::*;
 
     /// Takes as many slots as are free, each for a host of its own.
-    fn fill(slots: &mut DeliverySlots, organisation: OrganisationId, kind: &str) -> Vec<DeliverySlot> {
+    fn fill(slots: &mut DeliverySlots, account: UserId, kind: &str) -> Vec<DeliverySlot> {
         let hosts = (0..DeliverySlots::ALL).map(|n| format!("{kind} {n}"));
         hosts
             .filter_map(|host| {
                 slots.note_proven(&host, kind == "proven");
-                slots.acquire(organisation, &host)
+                slots.acquire(account, &host)
             })
             .collect()
     }
 
     #[test]
     fn a_host_has_24_slots_and_two_until_it_is_proven() {
-        let (mut slots, of) = (DeliverySlots::default(), OrganisationId::new());
+        let (mut slots, of) = (DeliverySlots::default(), UserId::new());
         let first = slots.acquire(of, "a:80").unwrap();
         assert!(slots.acquire(of, "a:80").is_some());
         assert!(slots.acquire(of, "a:80").is_none() && slots.acquire(of, "b:80").is_some());
@@ -166,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_test_gets_a_slot_of_a_host_that_hangs() {
-        let (mut slots, of) = (DeliverySlots::default(), OrganisationId::new());
+        let (mut slots, of) = (DeliverySlots::default(), UserId::new());
         assert!((0..2).all(|_| slots.acquire(of, "a:80").is_some()) && slots.acquire(of, "a:80").is_none());
         let tests: Vec<_> = (0..2).map(|_| slots.acquire_for_test(of, "a:80").unwrap()).collect();
         assert!(slots.acquire_for_test(of, "a:80").is_none());
@@ -175,42 +183,42 @@ mod tests {
     }
 
     #[test]
-    fn an_organisation_has_a_quarter_of_all_slots_half_of_them_for_unproven_hosts() {
-        let (mut slots, of) = (DeliverySlots::default(), OrganisationId::new());
+    fn an_account_has_a_quarter_of_all_slots_half_of_them_for_unproven_hosts() {
+        let (mut slots, of) = (DeliverySlots::default(), UserId::new());
         assert_eq!(fill(&mut slots, of, "unproven").len(), 16);
         let proven = fill(&mut slots, of, "proven");
         assert_eq!(proven.len(), 16);
-        assert!(slots.acquire(OrganisationId::new(), "another").is_some());
+        assert!(slots.acquire(UserId::new(), "another").is_some());
         slots.release(&proven[0]);
         assert!(slots.acquire(of, "another").is_none() && slots.acquire(of, &proven[0].host).is_some());
     }
 
     /// Tests of hosts that hang included, which count as proven.
     #[test]
-    fn organisations_that_take_all_they_can_leave_slots_to_another() {
+    fn accounts_that_take_all_they_can_leave_slots_to_another() {
         for many in [4, 20, DeliverySlots::ALL / 2 - 1] {
             let mut slots = DeliverySlots::default();
-            let organisations: Vec<_> = (0..many).map(|_| OrganisationId::new()).collect();
+            let accounts: Vec<_> = (0..many).map(|_| UserId::new()).collect();
             for n in 0..DeliverySlots::ALL {
-                for of in &organisations {
+                for of in &accounts {
                     _ = slots.acquire(*of, &format!("{of} {n}"));
                     _ = slots.acquire_for_test(*of, &format!("{of} {n}"));
                 }
             }
-            let another = slots.acquire(OrganisationId::new(), "another");
+            let another = slots.acquire(UserId::new(), "another");
             assert!(another.is_some(), "{many}: an unproven host");
             slots.release(&another.unwrap());
             slots.note_proven("another", true);
-            assert!(slots.acquire(OrganisationId::new(), "another").is_some(), "{many}: a proven host");
+            assert!(slots.acquire(UserId::new(), "another").is_some(), "{many}: a proven host");
         }
     }
 
     #[test]
     fn unproven_hosts_have_half_of_all_slots() {
         let mut slots = DeliverySlots::default();
-        let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "unproven").len()).sum();
+        let taken: usize = (0..20).map(|_| fill(&mut slots, UserId::new(), "unproven").len()).sum();
         assert_eq!(taken, DeliverySlots::ALL / 2);
-        let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "proven").len()).sum();
+        let taken: usize = (0..20).map(|_| fill(&mut slots, UserId::new(), "proven").len()).sum();
         assert_eq!(taken, DeliverySlots::ALL / 2);
         assert!(!slots.has_free());
     }
@@ -218,10 +226,10 @@ mod tests {
     #[test]
     fn what_is_given_back_leaves_nothing_behind() {
         let mut slots = DeliverySlots::default();
-        for permit in fill(&mut slots, OrganisationId::new(), "unproven") {
+        for permit in fill(&mut slots, UserId::new(), "unproven") {
             slots.release(&permit);
         }
-        assert!(slots.by_organisation.is_empty() && slots.by_host.is_empty());
+        assert!(slots.by_account.is_empty() && slots.by_host.is_empty());
         assert_eq!((slots.all.all, slots.all.unproven), (0, 0));
     }
 }
