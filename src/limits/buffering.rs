@@ -6,9 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// Bytes of long requests in transfer and of long answers that were not read, of all addresses. Past that, an address has
-/// one of them at a time.
+/// Bytes of long requests in transfer and of long answers that were not read, of all addresses. Past that, an address that
+/// holds its share gets no more.
 const BUFFERED: usize = 8 << 20;
+/// The least share of an address: some pages of an office. With many addresses, an equal part would be less than one.
+const LEAST_SHARE: usize = 512 << 10;
 
 #[derive(Default)]
 pub struct Buffering(Mutex<Bytes>);
@@ -16,6 +18,7 @@ pub struct Buffering(Mutex<Bytes>);
 #[derive(Default)]
 struct Bytes {
     all: usize,
+    /// Of each address with some.
     addresses: HashMap<IpAddr, usize>,
 }
 
@@ -43,10 +46,11 @@ pub struct Client {
 
 impl Client {
     /// Whether this address must first finish the requests and answers that are buffered for it: all addresses together
-    /// are past the bound, and this one has a share of it. An address without a share is never refused.
+    /// are past the bound, and this one holds its share, an equal part of the bound. Those that hold more keep nobody else out.
     pub fn must_wait(&self) -> bool {
         let bytes = self.buffering.bytes();
-        bytes.all >= BUFFERED && bytes.addresses.contains_key(&self.network)
+        let own = bytes.addresses.get(&self.network);
+        bytes.all >= BUFFERED && own.is_some_and(|own| *own >= (BUFFERED / bytes.addresses.len()).max(LEAST_SHARE))
     }
 
     /// Counts bytes until the guard is dropped.
@@ -82,22 +86,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_does_not_read_gets_no_more_answers_and_keeps_nobody_out() {
+    fn past_the_bound_only_addresses_that_hold_their_share_wait() {
         let buffering = Arc::<Buffering>::default();
         let client = |address: &str| buffering.client(address.parse().unwrap());
         let [slow, beside] = [(); 2].map(|()| client("192.0.2.1"));
-        let [other, idle] = ["192.0.2.2", "192.0.2.3"].map(client);
+        let [office, other] = ["192.0.2.2", "192.0.2.3"].map(client);
         let first = slow.buffer(BUFFERED - 1);
-        assert!(!beside.must_wait());
+        assert!(!beside.must_wait(), "within the bound");
         let second = slow.buffer(1);
-        assert!(slow.must_wait() && beside.must_wait() && !other.must_wait());
-        drop(second);
-        assert!(!slow.must_wait());
-        let third = idle.buffer(BUFFERED);
-        let fourth = other.buffer(1);
-        assert!(slow.must_wait() && other.must_wait() && idle.must_wait(), "they hold something");
-        assert!(!client("192.0.2.4").must_wait());
-        drop((first, third, fourth));
-        assert!(!other.must_wait() && buffering.total_bytes() == 0 && buffering.bytes().addresses.is_empty());
+        assert!(slow.must_wait() && beside.must_wait() && !office.must_wait());
+        let half = office.buffer(BUFFERED / 2 - 1);
+        assert!(slow.must_wait() && !office.must_wait(), "it holds less than its share");
+        let one_more = office.buffer(1);
+        assert!(office.must_wait() && !other.must_wait(), "it holds its share");
+        drop((half, second, one_more));
+        assert!(!slow.must_wait() && !office.must_wait(), "within the bound");
+        drop(first);
+        assert!(buffering.total_bytes() == 0 && buffering.bytes().addresses.is_empty());
+    }
+
+    #[test]
+    fn among_many_addresses_each_may_hold_a_long_answer() {
+        let buffering = Arc::<Buffering>::default();
+        let client = |n: u8| buffering.client([192, 0, 2, n].into());
+        let _attack: Vec<_> = (0..100).map(|n| client(n).buffer(LEAST_SHARE)).collect();
+        let office = client(100);
+        let _answer = office.buffer(LEAST_SHARE - 1);
+        assert!(!office.must_wait() && (0..100).all(|n| client(n).must_wait()));
+        let _one_more = office.buffer(1);
+        assert!(office.must_wait());
     }
 }

@@ -1,4 +1,8 @@
-use std::{net::SocketAddr, sync::Weak, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Weak,
+    time::Duration,
+};
 
 use poem::{
     EndpointExt, Route,
@@ -320,6 +324,34 @@ async fn concurrent_long_answers_past_the_bound_are_refused() {
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 503");
     drop(buffered);
+}
+
+#[tokio::test]
+async fn unread_answers_of_one_address_keep_no_other_from_its_pages() {
+    let slots = ConnectionSlots::new(1000, &[]);
+    let address: IpAddr = "198.51.100.1".parse().unwrap();
+    let Admission::Slot(attacker) = slots.admit(address) else { panic!("there is a slot") };
+    let client = attacker.buffering_client(address, &HeaderMap::new());
+    let _unread: Vec<_> = (0..12).map(|_| client.buffer(1 << 20)).collect();
+    let (mut page, there) = duplex(1024);
+    let served = serve_in(slots.clone(), there, ENDLESS, false);
+    page.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    while slots.buffered_bytes() < (12 << 20) + 100_000 {
+        tokio::task::yield_now().await;
+    }
+    let (mut beside, there) = duplex(1024);
+    let served_beside = serve_in(slots, there, ENDLESS, false);
+    for long in [false, true] {
+        let head = if long { "GET /long HTTP/1.1\r\nhost: x\r\n\r\n".as_bytes() } else { GET };
+        beside.write_all(head).await.unwrap();
+        let mut answer = [0; 12];
+        beside.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 200", "a page of the office, while another of its pages is under way");
+        if !long {
+            answer_of(&mut beside).await;
+        }
+    }
+    drop((served, served_beside));
 }
 
 #[tokio::test]

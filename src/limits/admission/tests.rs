@@ -253,7 +253,7 @@ fn what_is_buffered_counts_by_the_clients_address() {
     };
     let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
     let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
-    let _buffered = [slow.buffer(8 << 20), behind_proxy.buffer(1)];
+    let _buffered = [slow.buffer(8 << 20), behind_proxy.buffer(4 << 20)];
     assert!(slow.must_wait() && beside.must_wait() && behind_proxy.must_wait());
     assert!(!beside_it.must_wait() && !client("192.0.2.3", "192.0.2.1").must_wait());
 }
