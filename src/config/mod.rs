@@ -237,7 +237,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_TRUSTED_PROXY", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub trusted_proxy: Vec<IpNet>,
 
-    /// Open connections of one client address that have no live session; those of trusted proxies don't count
+    /// Open connections of one client address that have no live session, and four times as many on their way in; those of trusted proxies don't count
     #[arg(long, env = "TIDINGS_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub connections_per_address: u32,
 

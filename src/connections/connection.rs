@@ -3,15 +3,17 @@
 use std::{future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::AsyncWriteExt,
-    sync::watch,
+    sync::{OwnedSemaphorePermit, watch},
     time::{Instant, sleep_until, timeout_at},
 };
 
 use super::{
+    REFUSAL,
     answer::Service,
     exchange_stream::Stream,
     wait_state::{Exchange, Phase},
@@ -61,17 +63,23 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub async fn serve(mut self, socket: Socket) {
+    /// Serves a connection until its end. It holds its permit to begin until its first bytes are read, if they are there already: a
+    /// client that says nothing keeps no other from beginning.
+    pub async fn serve(mut self, socket: Socket, start: Option<OwnedSemaphorePermit>) {
         let accepted = Instant::now();
+        let start = start.filter(|_| socket.is_readable());
         // Many connect and say nothing: they hold no buffers.
         let readable = tokio::select! {
             readable = timeout_at(accepted + DEADLINES.head, socket.readable()) => readable,
-            () = self.slot.asked_to_close() => return,
+            () = self.slot.asked_to_close() => {
+                _ = socket.end_with(REFUSAL);
+                return;
+            }
             _ = self.stopping.wait_for(|stopping| *stopping) => return,
         };
         if matches!(readable, Ok(Ok(()))) {
             let turns = self.turns.clone();
-            turns.begin(Box::pin(self.run(socket, accepted, DEADLINES))).await;
+            turns.begin(Box::pin(self.run(socket, accepted, DEADLINES)), start).await;
         }
     }
 
@@ -97,7 +105,13 @@ impl Connection {
             tokio::select! {
                 biased;
                 done = done => break done,
-                () = self.slot.asked_to_close() => return,
+                () = self.slot.asked_to_close() => {
+                    if matches!(exchange.phase(), Phase::Head(_)) {
+                        let mut stream = connection.into_parts().io.into_inner().inner;
+                        _ = stream.write(REFUSAL).now_or_never();
+                    }
+                    return;
+                }
                 _ = self.stopping.wait_for(|stopping| *stopping), if !is_stopping => {
                     if matches!(exchange.phase(), Phase::Head(_) | Phase::Idle(_)) {
                         return;

@@ -22,7 +22,7 @@ use std::{collections::VecDeque, future::poll_fn, io, sync::Arc, time::Duration}
 use poem::EndpointExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::{AbortHandle, JoinSet, yield_now},
+    task::{AbortHandle, JoinSet},
     time::{sleep, timeout},
 };
 
@@ -46,10 +46,12 @@ use crate::{
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after accepting has failed: at once it would only fail again.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Most accepted connections in the runtime's queue that it has not begun to serve. Further ones wait outside of it, so that the
-/// requests of others don't stand behind them.
+/// Most accepted connections in the runtime's queue that it has not begun to serve: whose first bytes are there, and not read. Further
+/// ones wait outside of it, so that the requests of others don't stand behind them.
 const STARTING: usize = 8;
-/// The answer to a connection for which there is no slot.
+/// Most accepted connections that wait so. Further ones wait in the kernel.
+const WAITING: usize = 1024;
+/// The answer to a connection that is turned away: there is no slot for it, or it is closed for a newcomer before its first request.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// What answers the requests of a connection.
@@ -87,15 +89,12 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
             _ = stopping.wait_for(|stopping| *stopping) => break,
             Some(_) = served.tasks.join_next() => continue,
             Ok(start) = served.starting.clone().acquire_owned(), if !served.waiting.is_empty() => Next::Begins(start),
-            accepted = poll_fn(|cx| listeners.poll_accept(cx)) => Next::Accepted(accepted),
+            accepted = poll_fn(|cx| listeners.poll_accept(cx)), if served.waiting.len() < WAITING => Next::Accepted(accepted),
         };
         let accepted = match next {
             Next::Accepted(accepted) => accepted,
             Next::Begins(start) => {
-                if served.begin_next(start) {
-                    // Its request is read before newcomers close it, however fast they come: usually it has arrived already.
-                    yield_now().await;
-                }
+                served.begin_next(start);
                 continue;
             }
         };
@@ -110,12 +109,6 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         let (slot, is_reserve) = match app.connection_slots.admit(peer.ip()) {
             Admission::Slot(slot) => (slot, false),
             Admission::Reserve(slot) => (slot, true),
-            Admission::Refused => {
-                if tls.is_none() {
-                    _ = plain.end_with(REFUSAL);
-                }
-                continue;
-            }
         };
         let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
@@ -154,15 +147,20 @@ impl Default for Served {
 }
 
 impl Served {
-    /// Begins to serve the connection that has waited longest. Returns whether it is a stranger's at a crowded address.
-    fn begin_next(&mut self, start: OwnedSemaphorePermit) -> bool {
-        let Some((connection, socket)) = self.waiting.pop_front() else { return false };
-        let is_crowded = connection.slot.is_crowding_stranger();
-        self.tasks.spawn(async move {
-            drop(start);
-            connection.serve(socket).await;
-        });
-        is_crowded
+    /// Begins to serve the connection that has waited longest.
+    fn begin_next(&mut self, start: OwnedSemaphorePermit) {
+        if let Some((connection, socket)) = self.waiting.pop_front() {
+            self.begin(connection, socket, Some(start));
+        }
+    }
+
+    /// Begins to serve a connection, unless its address is full.
+    fn begin(&mut self, connection: Connection, socket: Socket, start: Option<OwnedSemaphorePermit>) -> Option<AbortHandle> {
+        if connection.slot.begin() {
+            return Some(self.tasks.spawn(connection.serve(socket, start)));
+        }
+        _ = socket.end_with(REFUSAL);
+        None
     }
 
     /// Serves a connection past the bound at once, since no file is left for one that waits. It closes the oldest of the reserve.
@@ -173,6 +171,7 @@ impl Served {
         {
             oldest.abort();
         }
-        self.in_reserve.push_back(self.tasks.spawn(connection.serve(socket)));
+        let begun = self.begin(connection, socket, None);
+        self.in_reserve.extend(begun);
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! A connection without a live session is a stranger's and counts for its address. With a session or a connected socket it
 //! counts for the user, so that people behind one router don't share one bound. When an address is full, its oldest
-//! idle stranger is closed for the newcomer.
+//! idle stranger is closed for the newcomer, and told to come back later. Nobody counts before the server has begun to read what
+//! they say, and nobody is closed while it answers.
 
 use std::{
     mem,
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -18,7 +22,7 @@ use tokio::sync::Notify;
 
 use super::{
     buffering::{Buffering, Client},
-    connection_counts::{ConnectionCounts, Open, Reason},
+    connection_counts::{Class, ConnectionCounts, MOST_BY_USER, Open, Reason},
     networks,
 };
 use crate::{id::UserId, net::client_address};
@@ -43,8 +47,6 @@ pub enum Admission {
     Slot(Slot),
     /// Too many connections are open: this one may ask for `/health`, and nothing else.
     Reserve(Slot),
-    /// Too many connections of strangers at its address are open, and the server is answering a request on each.
-    Refused,
 }
 
 impl ConnectionSlots {
@@ -59,18 +61,9 @@ impl ConnectionSlots {
         Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), counts, buffering: Arc::default() })
     }
 
-    /// Admits a connection as an idle stranger of its address. If the address is full, its oldest idle stranger is closed;
-    /// if none is idle, the new connection is refused.
+    /// A slot for a connection that was accepted. It counts for its address once it [begins](Slot::begin).
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
-        let (address, closing) = (self.counted(peer), Arc::<Notify>::default());
         let mut counts = self.counts();
-        let standing = match address {
-            None => Standing::Uncounted,
-            Some(address) => match counts.add_idle_stranger(address, &closing) {
-                Some(ticket) => Standing::Idle(ticket),
-                None => return Admission::Refused,
-            },
-        };
         let is_reserve = counts.all >= self.most;
         if is_reserve && counts.may_warn(Reason::Files) {
             let open = counts.all;
@@ -78,7 +71,13 @@ impl ConnectionSlots {
         }
         counts.all += 1;
         drop(counts);
-        let slot = Slot { slots: self.clone(), address, closing, standing: Mutex::new(standing) };
+        let slot = Slot {
+            slots: self.clone(),
+            address: self.counted(peer),
+            closing: Arc::default(),
+            expects_connect: AtomicBool::new(false),
+            standing: Mutex::new(Standing::Uncounted),
+        };
         if is_reserve { Admission::Reserve(slot) } else { Admission::Slot(slot) }
     }
 
@@ -132,6 +131,8 @@ pub struct Slot {
     address: Option<IpAddr>,
     /// Notified when the connection has to close for a newcomer.
     closing: Arc<Notify>,
+    /// Whether it is becoming a socket, whose client says who it is after the handshake.
+    expects_connect: AtomicBool,
     /// Locked before the counts of all connections.
     standing: Mutex<Standing>,
 }
@@ -144,12 +145,12 @@ pub fn assign_to_user(req: &Request, user: UserId) -> bool {
 /// Whom a connection counts for.
 #[derive(Clone, Copy, Debug)]
 enum Standing {
-    /// A trusted proxy's connection, or one that was closed for a newcomer.
+    /// A trusted proxy's connection, one that has not begun, or one that was closed for a newcomer.
     Uncounted,
-    /// A stranger's, while the server waits for the client. The ticket orders the strangers of an address by their age.
-    Idle(u64),
+    /// A stranger's, while the server waits for the client. The ticket orders the strangers of a class by their age.
+    Idle(Class, u64),
     /// A stranger's, while the server answers.
-    Busy(u64),
+    Busy(Class, u64),
     /// A user's.
     Held { user: UserId, since: Instant, in_use: bool },
 }
@@ -170,25 +171,74 @@ impl Slot {
         self.closing.notified().await;
     }
 
+    /// Counts the connection as an idle stranger of its address, on its way in. Returns false if too many are, and none of them can be
+    /// closed: then the connection is refused.
+    pub fn begin(&self) -> bool {
+        let Some(address) = self.address else { return true };
+        let mut standing = self.standing();
+        let ticket = self.slots.counts().add_idle_stranger(address, Class::Coming, &self.closing);
+        *standing = ticket.map_or(Standing::Uncounted, |ticket| Standing::Idle(Class::Coming, ticket));
+        ticket.is_some()
+    }
+
+    /// Notes that the connection becomes a socket: until it has connected, it is on its way in.
+    pub fn expect_connect(&self) {
+        self.expects_connect.store(true, Relaxed);
+    }
+
+    /// Notes that the server answers the connect of a socket, whose connection then is not closed for a newcomer. Returns false if
+    /// it was closed just now.
+    pub fn take_connect(&self) -> bool {
+        self.expects_connect.store(false, Relaxed);
+        self.set_busy(true);
+        self.address.is_none() || !matches!(*self.standing(), Standing::Uncounted)
+    }
+
     /// Notes whether the server answers a request of a stranger, who then is not closed for a newcomer, or waits for the
     /// client.
     pub fn set_busy(&self, is_busy: bool) {
         let Some(address) = self.address else { return };
         let mut standing = self.standing();
+        let mut counts = self.slots.counts();
         *standing = match (*standing, is_busy) {
-            (Standing::Idle(ticket), true) if self.slots.counts().mark_busy(address, ticket) => Standing::Busy(ticket),
-            (Standing::Idle(_), true) => Standing::Uncounted, // it was closed just now
-            (Standing::Busy(ticket), false) => {
-                self.slots.counts().mark_idle(address, ticket, &self.closing);
-                Standing::Idle(ticket)
+            (Standing::Idle(class, ticket), true) if counts.mark_busy(address, class, ticket) => Standing::Busy(class, ticket),
+            (Standing::Idle(..), true) => Standing::Uncounted, // it was closed just now
+            (Standing::Busy(Class::Coming, _), false) if !self.expects_connect.load(Relaxed) => {
+                counts.remove_stranger(address, Class::Coming, None);
+                self.settle(&mut counts, address)
+            }
+            (Standing::Busy(class, ticket), false) => {
+                counts.mark_idle(address, class, ticket, &self.closing);
+                Standing::Idle(class, ticket)
             }
             (other, _) => other,
         };
     }
 
-    /// Counts the connection for a user from now on: a request has a live session of theirs, or their socket is connected. If
-    /// as many count for the user as may, it still counts for its address. Returns false then.
+    /// Counts the connection among the answered ones of its address. If they are full, the oldest idle one is closed, or this
+    /// connection if all others are busy.
+    fn settle(&self, counts: &mut ConnectionCounts, address: IpAddr) -> Standing {
+        match counts.add_idle_stranger(address, Class::Answered, &self.closing) {
+            Some(ticket) => Standing::Idle(Class::Answered, ticket),
+            None => {
+                self.closing.notify_one();
+                Standing::Uncounted
+            }
+        }
+    }
+
+    /// Counts the connection for a user from now on, because a request has a live session of theirs. If as many count for the user
+    /// as may, it still counts for its address. Returns false then.
     pub fn count_for_user(&self, user: UserId) -> bool {
+        self.count_for(user, MOST_BY_USER)
+    }
+
+    /// Counts the connection for the user whose socket has connected. The hub bounds the sockets of a user.
+    pub fn count_socket(&self, user: UserId) {
+        self.count_for(user, usize::MAX);
+    }
+
+    fn count_for(&self, user: UserId, most: usize) -> bool {
         let Some(address) = self.address else { return true };
         let mut standing = self.standing();
         let held = Standing::Held { user, since: Instant::now(), in_use: true };
@@ -196,19 +246,19 @@ impl Slot {
             Standing::Held { user: holder, .. } if holder == user => *standing = held,
             Standing::Held { user: holder, .. } => {
                 let mut counts = self.slots.counts();
-                if !counts.add_for_user(user) {
+                if !counts.add_for_user(user, most) {
                     return false;
                 }
                 counts.remove_for_user(holder);
                 *standing = held;
             }
-            Standing::Idle(ticket) | Standing::Busy(ticket) => {
-                let is_idle = matches!(*standing, Standing::Idle(_));
+            Standing::Idle(class, ticket) | Standing::Busy(class, ticket) => {
+                let is_idle = matches!(*standing, Standing::Idle(..));
                 let mut counts = self.slots.counts();
-                if !counts.add_for_user(user) {
+                if !counts.add_for_user(user, most) {
                     return false;
                 }
-                if counts.remove_stranger(address, is_idle.then_some(ticket)) {
+                if counts.remove_stranger(address, class, is_idle.then_some(ticket)) {
                     *standing = held;
                 } else {
                     counts.remove_for_user(user); // it was closed just now
@@ -231,8 +281,7 @@ impl Slot {
         self.recount_as_stranger(now, after);
     }
 
-    /// Gives a user's connection back to its address if it had no request with a session for this long. If the address is
-    /// full, its oldest idle stranger is closed, or this connection if all others are busy.
+    /// Gives a user's connection back to its address if it had no request with a session for this long.
     pub fn recount_as_stranger(&self, now: Instant, after: Duration) {
         let Some(address) = self.address else { return };
         let mut standing = self.standing();
@@ -242,18 +291,12 @@ impl Slot {
         }
         let mut counts = self.slots.counts();
         counts.remove_for_user(user);
-        *standing = match counts.add_idle_stranger(address, &self.closing) {
-            Some(ticket) => Standing::Idle(ticket),
-            None => {
-                self.closing.notify_one();
-                Standing::Uncounted
-            }
-        };
+        *standing = self.settle(&mut counts, address);
     }
 
     /// Whether the connection is a stranger's at an address that is more than half full.
     pub fn is_crowding_stranger(&self) -> bool {
-        let is_stranger = matches!(*self.standing(), Standing::Idle(_) | Standing::Busy(_));
+        let is_stranger = matches!(*self.standing(), Standing::Idle(..) | Standing::Busy(..));
         is_stranger && self.address.is_some_and(|address| self.slots.counts().is_crowded(address))
     }
 
@@ -268,8 +311,8 @@ impl Drop for Slot {
         let mut counts = self.slots.counts();
         counts.all -= 1;
         match (standing, self.address) {
-            (Standing::Idle(ticket), Some(address)) => _ = counts.remove_stranger(address, Some(ticket)),
-            (Standing::Busy(_), Some(address)) => _ = counts.remove_stranger(address, None),
+            (Standing::Idle(class, ticket), Some(address)) => _ = counts.remove_stranger(address, class, Some(ticket)),
+            (Standing::Busy(class, _), Some(address)) => _ = counts.remove_stranger(address, class, None),
             (Standing::Held { user, .. }, _) => counts.remove_for_user(user),
             _ => {}
         }

@@ -12,8 +12,11 @@ use tokio::sync::Notify;
 
 use crate::id::UserId;
 
-/// Most connections that count for one user: 100 sockets, and some for requests. Further ones count for their address.
+/// Most connections of one user for requests, or sockets and requests together. Further ones count for their address.
 pub const MOST_BY_USER: usize = 128;
+/// Connections of an address that may be on their way in, for each that it may have afterwards. When a server has restarted, a
+/// whole office comes back at once: by default 1,024 sockets and browsers behind one address.
+pub const COMING_FOR_EACH: usize = 4;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct ConnectionCounts {
@@ -33,12 +36,39 @@ pub struct ConnectionCounts {
     warned: [Option<Instant>; 4],
 }
 
-/// The connections that count for an address.
+/// The connections that count for an address, in two classes that are bounded apart.
 #[derive(Default)]
 struct Strangers {
+    coming: Members,
+    answered: Members,
+}
+
+#[derive(Default)]
+struct Members {
     all: usize,
-    /// Connections that wait for their client, by ticket: the oldest comes first.
+    /// Those that wait for their client, by ticket: the oldest comes first.
     idle: BTreeMap<u64, Arc<Notify>>,
+}
+
+/// The class of a stranger's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// On its way in: before its first answer, or as a socket before its connect is answered.
+    Coming,
+    Answered,
+}
+
+impl Strangers {
+    fn of(&mut self, class: Class) -> &mut Members {
+        match class {
+            Class::Coming => &mut self.coming,
+            Class::Answered => &mut self.answered,
+        }
+    }
+
+    fn all(&self) -> usize {
+        self.coming.all + self.answered.all
+    }
 }
 
 /// How many connections are open, by whom they count for.
@@ -74,17 +104,20 @@ impl ConnectionCounts {
     }
 
     pub fn open_counts(&self) -> Open {
-        let (users, strangers) = (self.users.values().sum(), self.addresses.values().map(|strangers| strangers.all).sum());
+        let (users, strangers) = (self.users.values().sum(), self.addresses.values().map(Strangers::all).sum());
         Open { users, strangers, others: self.all - users - strangers }
     }
 
-    /// Counts one more idle stranger. If the address is full, its oldest idle one is told to close and no longer counts.
-    /// `None` if no one is idle.
-    pub fn add_idle_stranger(&mut self, address: IpAddr, closing: &Arc<Notify>) -> Option<u64> {
-        let most = self.most_by_address;
-        let strangers = self.addresses.entry(address).or_default();
-        if strangers.all >= most {
-            let Some((_, oldest)) = strangers.idle.pop_first() else {
+    /// Counts one more idle stranger. If the class is full at its address, its oldest idle one is told to close and no longer counts.
+    /// `None` if the server is answering all of them.
+    pub fn add_idle_stranger(&mut self, address: IpAddr, class: Class, closing: &Arc<Notify>) -> Option<u64> {
+        let most = match class {
+            Class::Coming => self.most_by_address.saturating_mul(COMING_FOR_EACH),
+            Class::Answered => self.most_by_address,
+        };
+        let members = self.addresses.entry(address).or_default().of(class);
+        if members.all >= most {
+            let Some((_, oldest)) = members.idle.pop_first() else {
                 self.refused += 1;
                 self.warn(Reason::Refused, || {
                     format!(
@@ -95,7 +128,7 @@ impl ConnectionCounts {
                 return None;
             };
             oldest.notify_one();
-            strangers.all -= 1;
+            members.all -= 1;
             self.closed += 1;
             self.warn(Reason::Closed, || {
                 format!(
@@ -105,41 +138,42 @@ impl ConnectionCounts {
             });
         }
         self.last += 1;
-        let strangers = self.addresses.entry(address).or_default();
-        strangers.all += 1;
-        strangers.idle.insert(self.last, closing.clone());
+        let members = self.addresses.entry(address).or_default().of(class);
+        members.all += 1;
+        members.idle.insert(self.last, closing.clone());
         Some(self.last)
     }
 
     /// Keeps a stranger from being closed. `false` if it was closed already.
-    pub fn mark_busy(&mut self, address: IpAddr, ticket: u64) -> bool {
-        self.addresses.get_mut(&address).is_some_and(|strangers| strangers.idle.remove(&ticket).is_some())
+    pub fn mark_busy(&mut self, address: IpAddr, class: Class, ticket: u64) -> bool {
+        self.addresses.get_mut(&address).is_some_and(|strangers| strangers.of(class).idle.remove(&ticket).is_some())
     }
 
     /// Lets a stranger be closed again, in the order of its first entry.
-    pub fn mark_idle(&mut self, address: IpAddr, ticket: u64, closing: &Arc<Notify>) {
+    pub fn mark_idle(&mut self, address: IpAddr, class: Class, ticket: u64, closing: &Arc<Notify>) {
         if let Some(strangers) = self.addresses.get_mut(&address) {
-            strangers.idle.insert(ticket, closing.clone());
+            strangers.of(class).idle.insert(ticket, closing.clone());
         }
     }
 
     /// Removes a stranger; `idle` is the ticket of an idle one. `false` if it was closed already.
-    pub fn remove_stranger(&mut self, address: IpAddr, idle: Option<u64>) -> bool {
+    pub fn remove_stranger(&mut self, address: IpAddr, class: Class, idle: Option<u64>) -> bool {
         let Some(strangers) = self.addresses.get_mut(&address) else { return false };
-        if idle.is_some_and(|ticket| strangers.idle.remove(&ticket).is_none()) {
+        let members = strangers.of(class);
+        if idle.is_some_and(|ticket| members.idle.remove(&ticket).is_none()) {
             return false;
         }
-        strangers.all -= 1;
-        if strangers.all == 0 {
+        members.all -= 1;
+        if strangers.all() == 0 {
             self.addresses.remove(&address);
         }
         true
     }
 
     /// Counts one more connection for a user, unless they have as many as they may.
-    pub fn add_for_user(&mut self, user: UserId) -> bool {
+    pub fn add_for_user(&mut self, user: UserId, most: usize) -> bool {
         let held = self.users.entry(user).or_default();
-        let may = *held < MOST_BY_USER;
+        let may = *held < most;
         *held += usize::from(may);
         may
     }
@@ -165,7 +199,7 @@ impl ConnectionCounts {
 
     /// Whether the strangers of an address have more than half of what they may have.
     pub fn is_crowded(&self, address: IpAddr) -> bool {
-        self.addresses.get(&address).is_some_and(|strangers| strangers.all * 2 > self.most_by_address)
+        self.addresses.get(&address).is_some_and(|strangers| strangers.all() * 2 > self.most_by_address)
     }
 
     fn warn(&mut self, reason: Reason, message: impl FnOnce() -> String) {

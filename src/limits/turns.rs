@@ -3,7 +3,7 @@
 
 use std::{future::poll_fn, pin::Pin, task::Poll, thread::available_parallelism};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// As many turns as the machine has cores.
 pub struct Turns(Semaphore);
@@ -21,11 +21,11 @@ impl Turns {
     }
 
     /// Runs a future whose first step takes a turn. From where it waits for something, it has none: a client that says nothing
-    /// keeps nobody waiting.
-    pub async fn begin<T>(&self, mut future: Pin<Box<impl Future<Output = T>>>) -> T {
+    /// keeps nobody waiting. A permit to begin at all is given back then, too.
+    pub async fn begin<T>(&self, mut future: Pin<Box<impl Future<Output = T>>>, permit: Option<OwnedSemaphorePermit>) -> T {
         let turn = self.wait().await;
         let first = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await;
-        drop(turn);
+        drop((turn, permit));
         match first {
             Poll::Ready(done) => done,
             Poll::Pending => future.await,
@@ -46,7 +46,7 @@ mod tests {
         let turns = Arc::new(Turns(Semaphore::new(2)));
         let others = [turns.wait().await, turns.wait().await];
         let waiting = turns.clone();
-        let third = tokio::spawn(async move { waiting.begin(Box::pin(async { 3 })).await });
+        let third = tokio::spawn(async move { waiting.begin(Box::pin(async { 3 }), None).await });
         yield_now().await;
         assert!(!third.is_finished());
         drop(others);
@@ -54,7 +54,7 @@ mod tests {
 
         let clients = [(); 3].map(|()| {
             let turns = turns.clone();
-            tokio::spawn(async move { turns.begin(Box::pin(pending::<()>())).await })
+            tokio::spawn(async move { turns.begin(Box::pin(pending::<()>()), None).await })
         });
         yield_now().await;
         assert_eq!(turns.0.available_permits(), 2);

@@ -67,10 +67,16 @@ impl Plain {
 
     /// Waits for bytes, or the end. It looks at them, because the runtime takes a new socket for readable.
     async fn readable(&self) -> io::Result<()> {
-        let peek = |socket: BorrowedFd| Ok(recv(socket, &mut [0; 1], RecvFlags::PEEK).map(drop)?);
         match self {
             Plain::Tcp(stream) => stream.async_io(Interest::READABLE, || peek(stream.as_fd())).await,
             Plain::Unix(stream) => stream.async_io(Interest::READABLE, || peek(stream.as_fd())).await,
+        }
+    }
+
+    fn is_readable(&self) -> bool {
+        match self {
+            Plain::Tcp(stream) => peek(stream.as_fd()).is_ok(),
+            Plain::Unix(stream) => peek(stream.as_fd()).is_ok(),
         }
     }
 
@@ -87,6 +93,11 @@ impl Plain {
             Plain::Unix(stream) => stream.poll_write_ready(cx),
         }
     }
+}
+
+/// Looks at what has arrived. [`ErrorKind::WouldBlock`] if that is nothing.
+fn peek(socket: BorrowedFd) -> io::Result<()> {
+    Ok(recv(socket, &mut [0; 1], RecvFlags::PEEK).map(drop)?)
 }
 
 /// The session's reader and writer: as much as the kernel has and takes now.
@@ -121,6 +132,16 @@ impl Socket {
             Ok::<_, rustls::Error>(Box::new(Mutex::new(session)))
         });
         Ok(Socket { plain, session: session.transpose()? })
+    }
+
+    /// Writes what the kernel takes at once, if that needs no encryption, and closes the socket.
+    pub fn end_with(self, bytes: &[u8]) -> io::Result<()> {
+        if self.session.is_some() { Ok(()) } else { self.plain.end_with(bytes) }
+    }
+
+    /// Whether bytes of the peer, or its end, have arrived.
+    pub fn is_readable(&self) -> bool {
+        self.plain.is_readable()
     }
 
     /// Waits for the first bytes of the peer, or its end.

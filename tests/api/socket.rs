@@ -252,17 +252,6 @@ impl Socket {
         }
     }
 
-    /// Waits until the stream ends; whether that was without a close of the protocol.
-    pub async fn heard_until_hung_up(mut self) -> bool {
-        loop {
-            match in_time(self.stream.next()).await {
-                Some(Ok(Message::Close(_))) => return false,
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => return true,
-            }
-        }
-    }
-
     /// Waits for the server to close the socket; gives its code. What came before is dropped.
     pub async fn closed(self) -> u16 {
         self.heard_until_closed().await.1

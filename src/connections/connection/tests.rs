@@ -57,6 +57,11 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
     (here, serve_on(there, deadlines, is_reserve))
 }
 
+fn admit(slots: &Arc<ConnectionSlots>, from: IpAddr) -> Arc<Slot> {
+    let Admission::Slot(slot) = slots.admit(from) else { panic!("there is a slot") };
+    Arc::new(slot)
+}
+
 /// Serves a client as of [`serve_in`], with as many slots as there may be.
 fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
     serve_in(ConnectionSlots::new(1000, &[]), stream, deadlines, is_reserve)
@@ -99,8 +104,8 @@ fn serve_in(slots: Arc<ConnectionSlots>, stream: impl Io + 'static, deadlines: D
         .at("/up", up)
         .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
     let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
-    let Admission::Slot(slot) = slots.admit(peer.ip()) else { panic!("there is a slot") };
-    let slot = Arc::new(slot);
+    let slot = admit(&slots, peer.ip());
+    assert!(slot.begin());
     let (stop, stopping) = watch::channel(false);
     let served = Served { slots, slot: Arc::downgrade(&slot), stop };
     let handler = Arc::new(routes.map_to_response().boxed());
@@ -316,7 +321,7 @@ async fn empty_lines_gain_no_time() {
 #[tokio::test]
 async fn concurrent_long_answers_past_the_bound_are_refused() {
     let (mut stream, slots) = client(ENDLESS);
-    let Admission::Slot(beside) = slots.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a slot") };
+    let beside = admit(&slots, "192.0.2.1".parse().unwrap());
     stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /late HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     answer_of(&mut stream).await;
     let buffered = beside.buffering_client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);
@@ -330,8 +335,7 @@ async fn concurrent_long_answers_past_the_bound_are_refused() {
 async fn unread_answers_of_one_address_keep_no_other_from_its_pages() {
     let slots = ConnectionSlots::new(1000, &[]);
     let address: IpAddr = "198.51.100.1".parse().unwrap();
-    let Admission::Slot(attacker) = slots.admit(address) else { panic!("there is a slot") };
-    let client = attacker.buffering_client(address, &HeaderMap::new());
+    let client = admit(&slots, address).buffering_client(address, &HeaderMap::new());
     let _unread: Vec<_> = (0..12).map(|_| client.buffer(1 << 20)).collect();
     let (mut page, there) = duplex(1024);
     let served = serve_in(slots.clone(), there, ENDLESS, false);

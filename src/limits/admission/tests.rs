@@ -11,7 +11,6 @@ fn slot(admission: Admission) -> Slot {
     match admission {
         Admission::Slot(slot) => slot,
         Admission::Reserve(_) => panic!("only from the reserve"),
-        Admission::Refused => panic!("refused"),
     }
 }
 
@@ -27,8 +26,23 @@ fn is_closed(slot: &Slot) -> bool {
 const OFFICE: &str = "192.0.2.1";
 const AFTER: Duration = Duration::from_secs(30);
 
+/// A connection on its way in.
+fn coming(slots: &Arc<ConnectionSlots>, from: &str) -> Slot {
+    let slot = slot(slots.admit(address(from)));
+    assert!(slot.begin(), "refused");
+    slot
+}
+
+/// A connection that was answered once.
+fn stranger_from(slots: &Arc<ConnectionSlots>, from: &str) -> Slot {
+    let slot = coming(slots, from);
+    slot.set_busy(true);
+    slot.set_busy(false);
+    slot
+}
+
 fn stranger(slots: &Arc<ConnectionSlots>) -> Slot {
-    slot(slots.admit(address(OFFICE)))
+    stranger_from(slots, OFFICE)
 }
 
 fn open(users: usize, strangers: usize, others: usize) -> Open {
@@ -38,14 +52,14 @@ fn open(users: usize, strangers: usize, others: usize) -> Open {
 #[test]
 fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
     let slots = ConnectionSlots::of(1000, 3, &[]);
-    let mut held: Vec<_> = (0..3).map(|n| slot(slots.admit(address(&format!("2001:db8::{n}"))))).collect();
-    let elsewhere = slot(slots.admit(address("2001:db8:0:1::9")));
+    let mut held: Vec<_> = (0..3).map(|n| stranger_from(&slots, &format!("2001:db8::{n}"))).collect();
+    let elsewhere = stranger_from(&slots, "2001:db8:0:1::9");
     assert!(held.iter().all(|slot| !is_closed(slot)), "three may be open");
     held[0].set_busy(true);
-    held.push(slot(slots.admit(address("2001:db8::9"))));
+    held.push(stranger_from(&slots, "2001:db8::9"));
     assert_eq!([0, 1, 2, 3].map(|n| is_closed(&held[n])), [false, true, false, false], "the first is being answered");
     held[0].set_busy(false);
-    held.push(slot(slots.admit(address("2001:db8::10"))));
+    held.push(stranger_from(&slots, "2001:db8::10"));
     assert_eq!([0, 2, 3, 4].map(|n| is_closed(&held[n])), [true, false, false, false], "an answer makes nobody younger");
     assert_eq!(slots.open_counts(), open(0, 4, 2));
     assert_eq!(slots.turned_away(), [2, 0]);
@@ -56,15 +70,73 @@ fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
 }
 
 #[test]
-fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
+fn four_times_as_many_may_be_on_their_way_in_and_the_oldest_goes_for_one_more() {
+    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let answered = [stranger(&slots), stranger(&slots)];
+    let on_their_way: Vec<_> = (0..8).map(|_| coming(&slots, OFFICE)).collect();
+    assert!(answered.iter().chain(&on_their_way).all(|slot| !is_closed(slot)));
+    let one_more = coming(&slots, OFFICE);
+    assert!(is_closed(&on_their_way[0]) && !is_closed(&on_their_way[1]) && !is_closed(&one_more));
+    assert_eq!((slots.open_counts(), slots.turned_away()), (open(0, 10, 1), [1, 0]));
+    on_their_way[1].set_busy(true);
+    on_their_way[1].set_busy(false);
+    assert_eq!([0, 1].map(|n| is_closed(&answered[n])), [true, false], "two that were answered may stay");
+    assert!(!is_closed(&on_their_way[1]));
+}
+
+#[test]
+fn a_socket_is_on_its_way_in_until_its_connect_is_taken_and_then_closed_for_nobody() {
+    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let socket = coming(&slots, OFFICE);
+    socket.set_busy(true);
+    socket.expect_connect();
+    socket.set_busy(false); // its handshake is answered
+    let mut beside: Vec<_> = (0..3).map(|_| coming(&slots, OFFICE)).collect();
+    beside.push(stranger_from(&slots, "198.51.100.1"));
+    assert!(!is_closed(&socket), "four may be on their way in");
+    assert!(socket.take_connect());
+    beside.extend((0..9).map(|_| coming(&slots, OFFICE)));
+    assert!(!is_closed(&socket), "its connect is being answered");
+    let ada = user();
+    let hers: Vec<_> = (0..200).map(|n| stranger_from(&slots, &format!("198.51.100.{n}"))).collect();
+    hers.iter().for_each(|slot| _ = slot.count_for_user(ada));
+    socket.count_socket(ada);
+    let more: Vec<_> = (0..9).map(|_| coming(&slots, OFFICE)).collect();
+    assert!(!is_closed(&socket), "its user has as many connections as they may have");
+    drop((socket, beside, hers, more));
+    assert!(slots.counts().is_empty());
+}
+
+#[test]
+fn a_socket_that_was_closed_for_a_newcomer_connects_no_more() {
+    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let socket = coming(&slots, OFFICE);
+    socket.expect_connect();
+    let newcomers: Vec<_> = (0..4).map(|_| coming(&slots, OFFICE)).collect();
+    assert!(!socket.take_connect() && is_closed(&socket));
+    assert!(newcomers[3].take_connect() && !is_closed(&newcomers[3]));
+}
+
+#[test]
+fn an_address_whose_newcomers_are_all_being_answered_refuses_one_more() {
+    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let held: Vec<_> = (0..8).map(|_| coming(&slots, OFFICE)).collect();
+    held.iter().for_each(|slot| slot.set_busy(true));
+    assert!(!slot(slots.admit(address(OFFICE))).begin());
+    assert_eq!((slots.open_counts(), slots.turned_away()), (open(0, 8, 0), [0, 1]));
+    held[1].set_busy(false);
+    let newcomer = coming(&slots, OFFICE);
+    assert!(!held.iter().any(is_closed) && !is_closed(&newcomer));
+}
+
+#[test]
+fn an_answered_connection_is_closed_if_all_others_are_answered_again() {
     let slots = ConnectionSlots::of(1000, 2, &[]);
     let held = [stranger(&slots), stranger(&slots)];
     held.iter().for_each(|slot| slot.set_busy(true));
-    assert!(matches!(slots.admit(address(OFFICE)), Admission::Refused));
-    assert_eq!((slots.open_counts(), slots.turned_away()), (open(0, 2, 0), [0, 1]));
-    held[1].set_busy(false);
-    let newcomer = stranger(&slots);
-    assert!(is_closed(&held[1]) && !is_closed(&held[0]) && !is_closed(&newcomer));
+    let third = stranger(&slots);
+    assert!(is_closed(&third) && !held.iter().any(is_closed));
+    assert_eq!((slots.open_counts(), slots.turned_away()), (open(0, 2, 1), [0, 1]));
 }
 
 #[test]
@@ -108,7 +180,7 @@ fn a_users_129th_connection_counts_for_its_address() {
     let ada = user();
     let hers: Vec<_> = (0..128)
         .map(|n| {
-            let slot = slot(slots.admit(address(&format!("192.0.2.{n}"))));
+            let slot = stranger_from(&slots, &format!("192.0.2.{n}"));
             slot.count_for_user(ada);
             slot
         })
@@ -216,10 +288,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                 for n in 0..20_000_usize {
                     let chance = (n + seed).wrapping_mul(0x9e37_79b9) >> 7;
                     match (chance % 7, held.get(chance / 7 % held.len().max(1))) {
-                        (0 | 1, _) => held.extend(match slots.admit(address(OFFICE)) {
-                            Admission::Slot(slot) => Some(slot),
-                            _ => None,
-                        }),
+                        (0 | 1, _) => held.extend(Some(slot(slots.admit(address(OFFICE)))).filter(Slot::begin)),
                         (2, Some(slot)) => _ = slot.count_for_user(users[chance / 7 % 3]),
                         (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
                         (4, Some(slot)) => slot.note_request_end(Instant::now(), Duration::ZERO),
@@ -227,7 +296,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                         (6, Some(_)) => drop(held.swap_remove(chance / 7 % held.len())),
                         _ => {}
                     }
-                    assert!(slots.open_counts().strangers <= 8);
+                    assert!(slots.open_counts().strangers <= 8 + 4 * 8);
                 }
             });
         }

@@ -13,7 +13,7 @@ use super::{
     encoding::{self, Encoding},
     socket::{self, Pings, SocketOptions},
 };
-use crate::{push::context::Push, push::embedded::upgrade::Upgrade};
+use crate::{limits::admission::Slot, push::context::Push, push::embedded::upgrade::Upgrade};
 
 /// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
 /// `?format=protobuf`. Compression is not negotiated. With `?cf_ws_frame_ping_pong=true`, pings are WebSocket's.
@@ -68,13 +68,13 @@ fn upgrade(req: &Request, push: &Arc<Push>, protocol: Option<&'static str>, mann
     tokio::spawn(async move {
         // Held until the socket is closed: the server waits for it before it ends.
         let Some(_open) = push.open_socket_guard() else { return };
-        let Ok(io) = upgraded.await else { return };
-        let slot = io.slot.clone();
-        tokio::select! {
-            () = socket::run(push, io, manner) => {}
-            () = slot.asked_to_close() => {} // a socket that has not connected goes for a newcomer
+        if let Ok(io) = upgraded.await {
+            socket::run(push, io, manner).await;
         }
     });
+    if let Some(slot) = req.data::<Arc<Slot>>() {
+        slot.expect_connect();
+    }
     let mut response = Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
         .extension(upgrade)

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::{
     task::{coop::consume_budget, yield_now},
     time::{Instant, sleep_until, timeout},
@@ -87,8 +87,15 @@ pub async fn run(push: Arc<Push>, io: Upgraded, manner: SocketOptions) {
     let SocketOptions { encoding, pings, .. } = manner;
     let abuse_bounds = AbuseBounds::default();
     let mut socket = Socket { push, slot, stream, outbox, encoding, pings, abuse_bounds, work: 0, connected: None };
-    let Err(end) = socket.run(manner.first).await;
-    Box::pin(socket.finish(end)).await;
+    let slot = socket.slot.clone();
+    let end = tokio::select! {
+        Err(end) = socket.run(manner.first) => end,
+        () = slot.asked_to_close() => End::TurnedAway,
+    };
+    tokio::select! {
+        () = Box::pin(socket.finish(end)) => {}
+        () = slot.asked_to_close() => {} // its client takes its time to close
+    }
 }
 
 /// How a connection ended.
@@ -97,6 +104,8 @@ enum End {
     Close(Disconnect),
     /// A message was larger than 64 KiB (RFC 6455, section 7.4.1), or had too many frames.
     TooBig,
+    /// Before it has connected, the socket goes for a newcomer of its address.
+    TurnedAway,
     /// The peer closed, or the network broke.
     Gone,
 }
@@ -256,12 +265,18 @@ impl Socket {
             pings: self.pings != Pings::Frames,
             pongs: self.pings == Pings::Messages,
         };
+        if !self.slot.take_connect() {
+            return Err(End::TurnedAway);
+        }
         let turn = self.push.turns.wait().await;
         let connected = connecting::connect(&self.push, request, welcome, &self.outbox);
         drop(turn);
+        if connected.is_err() {
+            self.slot.set_busy(false);
+        }
         match connected {
             Ok(connection) => {
-                self.slot.count_for_user(connection.user);
+                self.slot.count_socket(connection.user);
                 let heartbeat = Heartbeat::new(&connection, self.push.ping_every);
                 self.connected = Some((connection, heartbeat));
                 Ok(())
@@ -342,9 +357,15 @@ impl Socket {
             End::Close(why) => {
                 let last =
                     (self.encoding == Encoding::Listener).then(|| listen_only_end_message(Encoding::Listener, why.clone()));
-                (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
+                (close_frame(&why), last)
             }
             End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
+            // Whoever is told to come back later is not waited for, or each newcomer would be a connection more.
+            End::TurnedAway => {
+                self.push.metrics.count_close(Disconnect::TOO_MANY_REQUESTS.code);
+                _ = self.stream.close(Some(close_frame(&Disconnect::TOO_MANY_REQUESTS))).now_or_never();
+                return;
+            }
             End::Gone => return,
         };
         self.push.metrics.count_close(frame.code.into());
@@ -360,6 +381,10 @@ impl Socket {
         };
         _ = timeout(CLOSE_WITHIN, closing).await;
     }
+}
+
+fn close_frame(why: &Disconnect) -> CloseFrame {
+    CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }
 }
 
 /// Whether a client has sent more than [`Wire::set_read_quota`] allows.

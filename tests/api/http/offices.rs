@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// People at the address, each with a socket, these connections and one of their client of HTTP.
-const PEOPLE: usize = 250;
+const PEOPLE: usize = 100;
 const CONNECTIONS: usize = 3;
 
 /// A request with a session on a connection that stays open.
@@ -66,12 +66,13 @@ fn raise_file_limit() {
 }
 
 #[tokio::test]
-async fn an_office_of_250_gets_in_and_stays_beside_an_attacker_who_fills_its_address() {
+async fn an_office_of_100_gets_in_and_stays_beside_an_attacker_who_fills_its_address() {
     raise_file_limit();
     let server = Server::start().await;
     let (people, places) = (people(&server), Settings::for_folder(server.folder()).connections_per_address as usize);
-    let says: [&[u8]; 3] = [b"", b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n", b"GET /health HTTP/1.1\r\nhost: x\r\n"];
-    let attackers: Vec<_> = (0..places).map(|n| tokio::spawn(hold(server.origin.clone(), says[n % 3]))).collect();
+    let (whole, half): (&[u8], &[u8]) = (b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n", b"GET /health HTTP/1.1\r\nhost: x\r\n");
+    let says = [whole, b"", b"", half, half];
+    let attackers: Vec<_> = (0..5 * places).map(|n| tokio::spawn(hold(server.origin.clone(), says[n % 5]))).collect();
     let mut full = dial(&server).await;
     to_the_end(&mut full).await; // it goes for an attacker who comes back: the address is full
     let mut office = Vec::new();
@@ -118,12 +119,76 @@ async fn a_full_address_hangs_up_on_its_oldest_idle_stranger() {
 }
 
 #[tokio::test]
-async fn a_socket_that_only_shook_hands_is_a_strangers() {
+async fn of_many_sockets_that_only_shook_hands_the_oldest_goes_for_a_newcomer_and_is_told() {
     let server = Server::with(|settings| settings.connections_per_address = 1).await;
     let ada = server.user("ada").await;
-    let socket = Socket::open(&ada).await;
-    assert!(asks_health(&mut dial(&server).await).await.starts_with("HTTP/1.1 200"));
-    assert!(socket.heard_until_hung_up().await, "it goes for a newcomer");
+    let token = json!({ "token": ada.connection_token().await });
+    let mut sockets = Vec::new();
+    for _ in 0..5 {
+        sockets.push(Socket::open(&ada).await);
+    }
+    assert_eq!(sockets.remove(0).closed().await, 3013, "its client comes back later");
+    for mut socket in sockets {
+        assert!(socket.command("connect", token.clone()).await["connect"].is_object(), "four may be on their way in");
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_turned_away_before_a_request_is_told_when_to_come_back() {
+    let server = Server::with(|settings| settings.connections_per_address = 1).await;
+    let mut silent = Vec::new();
+    for _ in 0..5 {
+        silent.push(dial(&server).await);
+    }
+    let said = to_the_end(&mut silent[0]).await;
+    assert!(said.starts_with("HTTP/1.1 503") && said.contains("\r\nretry-after: 1\r\n"), "{said}");
+}
+
+/// By default it would be an office of a thousand.
+#[tokio::test]
+async fn an_office_comes_back_at_once_after_a_restart() {
+    let server = Server::with(|settings| settings.connections_per_address = 10).await;
+    let ada = server.user("ada").await;
+    let channel = ada.general(&ada.organisation("Engines").await).await;
+    let subscription = ada.subscription_token(&channel).await;
+    let place = Socket::connect(&ada).await.subscribe(&channel).await;
+    ada.say(&channel, "missed").await;
+    let subs =
+        json!({ &channel: { "token": subscription, "recover": true, "epoch": place["epoch"], "offset": place["offset"] } });
+    let request = json!({ "token": ada.connection_token().await, "subs": subs });
+    let server = server.restart().await;
+    // All have shaken hands before the first of them connects.
+    let mut office = join_all((0..40).map(|_| Socket::open(&ada))).await;
+    let replies = join_all(office.iter_mut().map(|socket| socket.command("connect", request.clone()))).await;
+    assert!(replies.iter().all(|reply| reply["connect"]["subs"][&channel]["recovered"] == true), "{replies:?}");
+    let mut strangers = Vec::new();
+    for _ in 0..60 {
+        strangers.push(dial(&server).await);
+    }
+    to_the_end(&mut strangers[0]).await;
+    for socket in &mut office {
+        assert_eq!(socket.command("unsubscribe", json!({ "channel": "none" })).await["unsubscribe"], json!({}), "it stays");
+    }
+}
+
+#[tokio::test]
+async fn a_connected_socket_is_closed_for_no_newcomer_whatever_its_user_holds_besides() {
+    let server = Server::with(|settings| settings.connections_per_address = 1).await;
+    let ada = Client { http: plain_http(), ..server.user("ada").await };
+    let token = json!({ "token": ada.connection_token().await });
+    let mut hers = Vec::new();
+    for _ in 0..128 {
+        hers.push(dial(&server).await);
+        assert!(asks(hers.last_mut().unwrap(), &ada).await.starts_with("HTTP/1.1 200"));
+    }
+    let mut socket = Socket::open(&ada).await;
+    assert!(socket.command("connect", token).await["connect"].is_object());
+    let mut strangers = Vec::new();
+    for _ in 0..6 {
+        strangers.push(dial(&server).await);
+    }
+    to_the_end(&mut strangers[0]).await;
+    assert_eq!(socket.command("unsubscribe", json!({ "channel": "none" })).await["unsubscribe"], json!({}));
 }
 
 #[tokio::test]
