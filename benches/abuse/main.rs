@@ -10,6 +10,7 @@ mod answers;
 mod api;
 mod attackers;
 mod bodies;
+mod comeback;
 mod commands;
 #[path = "../../tests/api/push/frames.rs"]
 #[allow(dead_code, reason = "the tests close sockets, too")]
@@ -18,15 +19,18 @@ mod frames;
 #[allow(dead_code, reason = "other benches are clients of it, too")]
 mod http;
 mod office;
+mod pages;
 mod pings;
 mod probe;
 mod programs;
 mod server;
 mod sockets;
 mod strangers;
+mod unread;
 
 /// All scenarios, in the order in which they run.
-const SCENARIOS: &[&str] = &["strangers", "pings", "commands", "bodies", "office", "programs", "answers"];
+const SCENARIOS: &[&str] =
+    &["strangers", "pings", "commands", "bodies", "office", "programs", "answers", "unread", "pages", "comeback"];
 
 #[tokio::main]
 async fn main() {
@@ -61,6 +65,9 @@ async fn defend(scenarios: &[&str]) {
             "office" => office::defend().await,
             "programs" => programs::defend().await,
             "answers" => answers::defend().await,
+            "unread" => unread::defend().await,
+            "pages" => pages::defend().await,
+            "comeback" => comeback::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
     }
@@ -77,6 +84,8 @@ async fn attack(scenario: &str) {
         "office" => office::attack(target),
         "programs" => programs::attack(target).await,
         "answers" => answers::attack(target),
+        "unread" => unread::attack(target).await,
+        "pages" => pages::attack(target),
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
     std::future::pending::<()>().await;

@@ -32,7 +32,7 @@ const PEOPLE: usize = 250;
 const CONNECTIONS: usize = 6;
 const IDLE: usize = 400;
 const HALF_HEADS: usize = 400;
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A network has 20 links mailed, and a registration mails one: the accounts are made elsewhere.
 const ACCOUNTS_BY_ADDRESS: usize = 15;
 const ATTACK: Duration = Duration::from_secs(45);
@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub async fn defend() {
     let server = Server::start();
     let team = Team::new(&server, 0).await;
-    let people = people(&server).await;
+    let people = people(&server, PEOPLE).await;
     let mut office = None;
     probe::under(&server, &team, ATTACK, || {
         let attackers = Attackers::start("office", &team);
@@ -86,9 +86,9 @@ async fn half_head(target: &Target) -> std::io::Result<()> {
 }
 
 /// The accounts, as many as the limit of open files serves.
-async fn people(server: &Server) -> Vec<Api> {
+pub async fn people(server: &Server, most: usize) -> Vec<Api> {
     let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
-    let count = PEOPLE.min(files.saturating_sub(1200) / (CONNECTIONS + 2));
+    let count = most.min(files.saturating_sub(1200) / (CONNECTIONS + 2));
     let person = |n: usize| async move {
         let from = IpAddr::V4(Ipv4Addr::new(127, 6, 0, (n / ACCOUNTS_BY_ADDRESS + 1) as u8));
         let http = Client::builder().local_address(from).build().unwrap();

