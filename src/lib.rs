@@ -92,7 +92,7 @@
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`, and reads no clock: the time of a job is
 //!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.
-//! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `outbox.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP
+//! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `outbox.rs`, `unsent.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP
 //!    nor SQL, and of this crate only each other, `error`, `event`, `id`, `net::client_socket` and `time`.
 //! 4. Only `db` opens the database; only `config/` reads the environment; only `api/http/envelope.rs` and
 //!    `api/http/failure.rs` build the bodies of answers.

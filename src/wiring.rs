@@ -28,7 +28,7 @@ use crate::{
     outgoing::Outgoing,
     push::{
         context::Push,
-        embedded::{hub::Hub, publisher::Publisher},
+        embedded::{hub::Hub, publisher::Publisher, unsent::Unsent},
         external::Centrifugo,
         last_active::Activity,
         server_api::memory::ServerApi,
@@ -140,6 +140,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         metrics: metrics.clone(),
         origins: origins.clone(),
         hub,
+        unsent: Unsent::new((settings.push_unsent_mib as usize) << 20),
         recent: Default::default(),
         server_api,
         ping_every: Duration::from_secs(settings.push_ping_seconds.into()),

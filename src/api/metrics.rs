@@ -5,7 +5,7 @@ use poem::{Response, handler, web::Data};
 use prometheus_client::{
     encoding::text,
     metrics::{
-        counter::ConstCounter,
+        counter::{ConstCounter, Counter},
         family::Family,
         gauge::{ConstGauge, Gauge},
     },
@@ -70,6 +70,13 @@ fn push(app: &App, registry: &mut Registry) {
     gauge(registry, "push_subscriptions", "Subscriptions", subscriptions as i64);
     gauge(registry, "push_queue_bytes", "Bytes that wait to be sent", queued as i64);
     gauge(registry, "push_longest_queue_bytes", "Bytes that wait for one connection", longest as i64);
+    let unsent = &app.push.unsent;
+    gauge(registry, "push_unsent_bytes", "Memory that counts towards --push-unsent-mib", unsent.bytes());
+    let closed: Family<[(&str, &str); 1], Counter> = Family::default();
+    for (budget, count) in ["user", "all"].into_iter().zip(unsent.closed()) {
+        closed.get_or_create(&[("budget", budget)]).inc_by(count);
+    }
+    registry.register("push_unsent_closes", "Connections closed because a user, or all, had not read too much", closed);
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {

@@ -272,6 +272,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_PUSH_PING_SECONDS", default_value_t = 25, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=300))]
     pub push_ping_seconds: u32,
 
+    /// Memory for what sockets have not read, in MiB, of which a user has an eighth; past it, who holds the most is closed
+    #[arg(long, env = "TIDINGS_PUSH_UNSENT_MIB", default_value_t = 64, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=65_536))]
+    pub push_unsent_mib: u32,
+
     /// Key with which other programs use the server API under /api, at least 16 characters; the API is off without it
     #[arg(long, env = "TIDINGS_PUSH_API_KEY", value_name = "KEY", hide_env_values = true)]
     pub push_api_key: Option<String>,

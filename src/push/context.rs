@@ -7,7 +7,11 @@ use std::{
 
 use tokio::sync::{mpsc, watch};
 
-use super::{embedded::hub::Hub, last_active::Activity, server_api::memory::ServerApi};
+use super::{
+    embedded::{hub::Hub, unsent::Unsent},
+    last_active::Activity,
+    server_api::memory::ServerApi,
+};
 use crate::{
     clock::Clock,
     db::Db,
@@ -27,6 +31,8 @@ pub struct Push {
     pub origins: Arc<Origins>,
     /// Empty if an external Centrifugo serves live push.
     pub hub: Arc<Hub>,
+    /// What clients have not read.
+    pub unsent: Arc<Unsent>,
     /// Publications that clients have recovered.
     pub recent: Recent,
     /// The state of the server API, which other programs call.

@@ -23,7 +23,7 @@ pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Reque
     } else {
         Err(Failure::TOO_MANY_REQUESTS.into())
     };
-    let queue = |answer| connection.outbox.push(connection.encoding.frame(Reply::new(id, answer)));
+    let queue = |answer| connection.outbox.push_all(connection.encoding.frames(Reply::new(id, answer)));
     match answered {
         Ok(None) => Ok(None),
         Ok(Some(answer)) => {

@@ -1,6 +1,9 @@
 //! The connect command, and refreshing a connection's token.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
 
 use super::{
     codes::{CommandError, Disconnect, Failure},
@@ -72,6 +75,8 @@ pub fn connect(
     if !push.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
     }
+    let holder: Weak<Outbox> = Arc::downgrade(outbox);
+    outbox.charge(push.unsent.account(identity.user, holder));
     let accepted = accept(push, &connection, (subs, &own), welcome);
     if accepted.is_err() {
         push.hub.unregister(&connection);

@@ -72,10 +72,13 @@ struct Subscription {
 
 enum Phase {
     /// After joining the hub and before the reply: publications are buffered, so that the reply is sent first.
-    Buffering(Vec<(i64, Bytes)>),
+    Buffering(Vec<Held>),
     /// After the reply, which contains the publications up to this seq.
     Live { after: i64 },
 }
+
+/// A publication that is held back: its seq, its frame, and the memory that this costs.
+type Held = (i64, Bytes, usize);
 
 /// The options of a subscription.
 #[derive(Clone, Copy, Debug, Default)]
@@ -222,12 +225,12 @@ impl Connection {
             }
             live.push(channel.as_str());
         }
-        self.outbox.push_all(replies(&live).into_iter().map(|reply| self.encoding.frame(reply)).collect());
-        held.sort_by_key(|(seq, _)| *seq);
-        for (offset, frame) in held {
+        self.outbox.push_all(replies(&live).into_iter().flat_map(|reply| self.encoding.frames(reply)).collect());
+        held.sort_by_key(|(seq, ..)| *seq);
+        for (offset, frame, cost) in held {
             self.outbox.uncount_held_bytes(frame.len());
             if offset > seq {
-                self.outbox.push(frame);
+                self.outbox.push_shared(frame, cost);
             }
         }
         drop(state);
@@ -275,11 +278,12 @@ impl Connection {
     pub(super) fn deliver(&self, channel: &str, seq: i64, publication: &Shared) -> bool {
         let mut state = self.state();
         let frame = publication.frame(self.encoding);
+        let cost = publication.cost(frame);
         match state.subscriptions.get_mut(channel).map(|of| &mut of.phase) {
-            Some(Phase::Live { after }) if seq > *after => self.outbox.push(frame.clone()),
+            Some(Phase::Live { after }) if seq > *after => self.outbox.push_shared(frame.clone(), cost),
             Some(Phase::Buffering(held)) => {
                 match self.outbox.count_held_bytes(frame.len()) {
-                    true => held.push((seq, frame.clone())),
+                    true => held.push((seq, frame.clone(), cost)),
                     false => held.clear(),
                 }
                 false
@@ -292,6 +296,7 @@ impl Connection {
     pub(super) fn notify(&self, channel: &str, news: &Shared) -> bool {
         let state = self.state();
         let wanted = |of: &Subscription| of.terms.watches && matches!(of.phase, Phase::Live { .. });
-        state.subscriptions.get(channel).is_some_and(wanted) && self.outbox.push(news.frame(self.encoding).clone())
+        let frame = news.frame(self.encoding);
+        state.subscriptions.get(channel).is_some_and(wanted) && self.outbox.push_shared(frame.clone(), news.cost(frame))
     }
 }

@@ -17,6 +17,9 @@ use super::protocol::{
     requests::{Command, ConnectRequest},
 };
 
+/// Bytes of a message in one frame, if it is for one connection.
+pub const PIECE: usize = 16 << 10;
+
 /// The encoding of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -34,6 +37,26 @@ impl Encoding {
             Encoding::Json | Encoding::Listener | Encoding::Events => "json",
             Encoding::Protobuf => "protobuf",
         }
+    }
+
+    /// Encodes one message for one connection. A long one is in pieces (RFC 6455, section 5.4): after any of them, the connection can be
+    /// closed with a code, and the others need not be kept for that.
+    pub fn frames(self, reply: Reply) -> Vec<Bytes> {
+        let (kind, payload) = match self {
+            Encoding::Json => (Data::Text, json(&reply)),
+            Encoding::Protobuf => (Data::Binary, reply.encode_length_delimited_to_vec()),
+            Encoding::Listener => (Data::Text, bare(reply)),
+            Encoding::Events => return vec![self.frame(reply)],
+        };
+        if payload.len() <= PIECE {
+            return vec![websocket(kind, payload)];
+        }
+        let last = (payload.len() - 1) / PIECE;
+        let piece = |(n, piece): (usize, &[u8])| {
+            let kind = if n == 0 { kind } else { Data::Continue };
+            bytes_of(Frame::message(piece.to_vec(), OpCode::Data(kind), n == last))
+        };
+        payload.chunks(PIECE).enumerate().map(piece).collect()
     }
 
     /// Encodes one message as a frame, in the bytes of the transport.
@@ -61,7 +84,15 @@ fn bare(reply: Reply) -> Vec<u8> {
 }
 
 fn websocket(kind: Data, payload: Vec<u8>) -> Bytes {
-    let frame = Frame::message(payload, OpCode::Data(kind), true);
+    bytes_of(Frame::message(payload, OpCode::Data(kind), true))
+}
+
+/// Whether a frame continues the message of the one before it.
+pub fn is_continuation(frame: &[u8]) -> bool {
+    frame[0] & 0x0f == 0
+}
+
+fn bytes_of(frame: Frame) -> Bytes {
     let mut bytes = Vec::with_capacity(frame.len());
     frame.format(&mut bytes).expect("a vector takes all bytes");
     bytes.into()
@@ -70,12 +101,18 @@ fn websocket(kind: Data, payload: Vec<u8>) -> Bytes {
 /// A message for many connections, encoded once for each encoding that they use.
 pub struct Shared {
     reply: Reply,
+    receivers: usize,
     frames: [OnceCell<Bytes>; 4],
 }
 
 impl Shared {
-    pub fn new(reply: Reply) -> Shared {
-        Shared { reply, frames: Default::default() }
+    pub fn new(reply: Reply, receivers: usize) -> Shared {
+        Shared { reply, receivers, frames: Default::default() }
+    }
+
+    /// The memory that a frame costs for each of the receivers.
+    pub fn cost(&self, frame: &Bytes) -> usize {
+        frame.len().div_ceil(self.receivers)
     }
 
     pub fn frame(&self, encoding: Encoding) -> &Bytes {
@@ -199,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_publication_is_json_in_json_and_bytes_in_protobuf() {
-        let publication = Shared::new(Reply::publication("c", 300, r#"{"a":[1,"b"]}"#));
+        let publication = Shared::new(Reply::publication("c", 300, r#"{"a":[1,"b"]}"#), 1);
         let json = r#"{"channel":"c","pub":{"data":{"a":[1,"b"]},"offset":300}}"#;
         assert_eq!(payload(publication.frame(Encoding::Json)), format!("{{\"push\":{json}}}").as_bytes());
         assert_eq!(payload(publication.frame(Encoding::Listener)), json.as_bytes());
@@ -207,6 +244,23 @@ mod tests {
         let mut frame = payload(publication.frame(Encoding::Protobuf));
         let decoded = Reply::decode_length_delimited(&mut frame).unwrap();
         assert_eq!((decoded, frame.len()), (Reply::publication("c", 300, r#"{"a":[1,"b"]}"#), 0));
+    }
+
+    #[test]
+    fn a_long_answer_is_in_pieces_of_one_message() {
+        let long = |length: usize| Reply::publication("c", 0, format!("\"{}\"", "x".repeat(length)));
+        assert_eq!(Encoding::Json.frames(long(1000)), [Encoding::Json.frame(long(1000))]);
+        for (encoding, first) in [(Encoding::Json, 0x01), (Encoding::Protobuf, 0x02), (Encoding::Listener, 0x01)] {
+            let frames = encoding.frames(long(3 * PIECE));
+            assert_eq!(frames.iter().map(|frame| frame[0]).collect::<Vec<_>>(), [first, 0, 0, 0x80], "RFC 6455, section 5.4");
+            assert_eq!(frames.iter().map(|frame| is_continuation(frame)).collect::<Vec<_>>(), [false, true, true, true]);
+            let whole = encoding.frame(long(3 * PIECE));
+            assert_eq!(
+                frames.iter().flat_map(|frame| payload(frame)).collect::<Vec<_>>(),
+                payload(&whole).iter().collect::<Vec<_>>()
+            );
+        }
+        assert_eq!(Encoding::Events.frames(long(3 * PIECE)).len(), 1);
     }
 
     proptest! {

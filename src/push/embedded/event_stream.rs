@@ -18,7 +18,7 @@ use super::{
     codes::{CommandError, Disconnect},
     connecting::{self, Welcome},
     connection::Connection,
-    encoding::{self, Encoding},
+    encoding::{self, Encoding, PIECE},
     handshake::query_parameter,
     heartbeat::Heartbeat,
     outbox::Outbox,
@@ -75,7 +75,8 @@ pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
         .body(Body::from_bytes_stream(events))
 }
 
-/// Sends events until the stream has to end. Returns why, or `None` if the client has disconnected.
+/// Sends events until the stream has to end. Returns why, or `None` if the client can't be told: it has disconnected, or has read an
+/// event in part.
 async fn run(push: &Push, connection: &Arc<Connection>, events: &mpsc::Sender<Bytes>) -> Option<Disconnect> {
     // A stream ends earlier than sockets: it is a request, and the server waits for those first.
     let mut stopping = push.stopping.clone();
@@ -93,19 +94,25 @@ async fn run(push: &Push, connection: &Arc<Connection>, events: &mpsc::Sender<By
             () = events.closed() => return None,
             _ = stopping.wait_for(|stopping| *stopping) => return Some(Disconnect::SHUTDOWN),
         }
-        let (frames, disconnect) = connection.outbox.take();
-        for frame in frames {
-            tokio::select! {
-                sent = timeout(WRITE_WITHIN, events.send(frame)) => match sent {
-                    Ok(Ok(())) => {}
-                    Ok(Err(_)) => return None,
-                    Err(_) => return Some(Disconnect::SLOW),
-                },
-                () = connection.outbox.wait_for_overflow() => return Some(Disconnect::SLOW),
+        while let Some(event) = connection.outbox.first() {
+            // In copies, because a part of it would keep all of it in memory, as long as the client has not read that part.
+            for (n, piece) in event.chunks(PIECE).enumerate() {
+                let is_sent = tokio::select! {
+                    sent = timeout(WRITE_WITHIN, events.send(Bytes::copy_from_slice(piece))) => match sent {
+                        Ok(Err(_)) => return None,
+                        sent => sent.is_ok(),
+                    },
+                    () = connection.outbox.wait_for_overflow() => false,
+                };
+                if !is_sent {
+                    push.metrics.count_close(Disconnect::SLOW.code);
+                    return (n == 0).then_some(Disconnect::SLOW);
+                }
             }
+            connection.outbox.remove_first();
         }
-        if disconnect.is_some() {
-            return disconnect;
+        if let Some(why) = connection.outbox.why() {
+            return Some(why);
         }
     }
 }

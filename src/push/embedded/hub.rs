@@ -168,7 +168,7 @@ impl Hub {
     pub fn publish(&self, channel: &str, seq: i64, touched: &mut Touched, publication: impl FnOnce() -> Reply) {
         let shard = self.reading(channel);
         let Some(audience) = shard.get(channel) else { return };
-        let shared = Shared::new(publication());
+        let shared = Shared::new(publication(), audience.subscribers.len());
         touched.extend(audience.subscribers.values().filter(|connection| connection.deliver(channel, seq, &shared)).cloned());
         self.publications.inc();
         self.deliveries.inc_by(audience.subscribers.len() as u64);
@@ -218,7 +218,7 @@ impl Subscribers {
         if self.watchers == 0 {
             return Vec::new();
         }
-        let shared = Shared::new(Reply::push(channel, news));
+        let shared = Shared::new(Reply::push(channel, news), self.watchers);
         self.subscribers.values().filter(|connection| connection.notify(channel, &shared)).cloned().collect()
     }
 }
@@ -230,10 +230,12 @@ pub fn flush(touched: Touched) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Weak;
+
     use super::*;
     use crate::{
         id::SessionId,
-        push::embedded::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding, outbox::Outbox},
+        push::embedded::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding, outbox::Outbox, unsent::Unsent},
     };
 
     const PLAIN: Terms = Terms { watches: false, expires_at: None, is_server_side: false, is_own: false };
@@ -347,6 +349,34 @@ mod tests {
         let (left, why) = slow.outbox.take();
         assert_eq!((left.len(), why), (0, Some(Disconnect::SLOW)));
         assert_eq!(quick.outbox.take().1, None);
+    }
+
+    #[test]
+    fn a_thousand_slow_readers_of_the_same_publications_are_cut_by_no_budget_and_answers_count_in_full() {
+        let (hub, unsent) = (Hub::default(), Unsent::new(8 << 20));
+        let mut office = Vec::new();
+        for _ in 0..1000 {
+            let (connection, user) = (connection(&hub), UserId::new());
+            connection.outbox.charge(unsent.account(user, Arc::downgrade(&connection.outbox) as Weak<Outbox>));
+            let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
+            office.push(connection);
+        }
+        for seq in 1..=50 {
+            let mut touched = Vec::new();
+            hub.publish("c", seq, &mut touched, || said(&"x".repeat(20_000)));
+            flush(touched);
+        }
+        assert!(office.iter().all(|connection| connection.outbox.why().is_none() && connection.outbox.bytes() > 1_000_000));
+        assert!(unsent.bytes() < 2_000_000, "{}: these are one megabyte in memory", unsent.bytes());
+        for connection in &office {
+            connection.send(said(&"x".repeat(200_000)));
+        }
+        let cut = office.iter().filter(|connection| connection.outbox.why() == Some(Disconnect::SLOW)).count();
+        assert!(
+            (950..1000).contains(&cut) && unsent.closed() == [0, cut as u64],
+            "{cut}: answers to 41 fit into eight mebibytes"
+        );
     }
 
     #[test]

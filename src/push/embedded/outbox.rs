@@ -8,14 +8,18 @@
 use std::{
     collections::VecDeque,
     io::{self, ErrorKind, IoSlice},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
     task::{Context, Poll, ready},
 };
 
 use bytes::{Buf, Bytes};
 use tokio::sync::Notify;
 
-use super::codes::Disconnect;
+use super::{
+    codes::Disconnect,
+    encoding::is_continuation,
+    unsent::{Account, Holder, STEP},
+};
 use crate::net::client_socket::Socket;
 
 /// Most unsent bytes of a connection; one more frame may exceed them.
@@ -30,13 +34,25 @@ const KEPT: usize = 4;
 pub struct Outbox {
     queue: Mutex<Queue>,
     socket: Option<Arc<Socket>>,
+    /// The budget that it takes from, once the client has connected.
+    account: OnceLock<Account>,
     /// Notified when the task has to send frames, or the connection has to end.
     pub wake: Notify,
 }
 
+/// A frame that waits, and the memory that it costs: a part of its length if other connections wait for it, too.
+struct Waiting {
+    frame: Bytes,
+    cost: usize,
+}
+
 #[derive(Default)]
 struct Queue {
-    frames: VecDeque<Bytes>,
+    frames: VecDeque<Waiting>,
+    /// What all frames cost.
+    cost: usize,
+    /// The part of it that the account knows of.
+    reported: usize,
     /// Bytes of the frames, and of publications that subscriptions hold back.
     bytes: usize,
     /// Bytes that were sent.
@@ -47,13 +63,20 @@ struct Queue {
     is_blocked: bool,
     /// Whether frames were queued since the last flush.
     is_touched: bool,
+    /// Whether frames were dropped in the middle of a message.
+    is_cut_short: bool,
     disconnect: Option<Disconnect>,
 }
 
 impl Outbox {
     /// Without a socket, a task sends the frames.
     pub fn new(socket: Option<Arc<Socket>>) -> Arc<Outbox> {
-        Arc::new(Outbox { queue: Mutex::default(), socket, wake: Notify::new() })
+        Arc::new(Outbox { queue: Mutex::default(), socket, account: OnceLock::new(), wake: Notify::new() })
+    }
+
+    /// Takes from this budget from now on.
+    pub fn charge(&self, account: Account) {
+        _ = self.account.set(account); // a client connects once
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -63,9 +86,15 @@ impl Outbox {
     /// Queues a frame, unless the connection has to end. Returns whether it is the first one since the last flush: then the
     /// caller has to flush.
     pub fn push(&self, frame: Bytes) -> bool {
+        let cost = frame.len();
+        self.push_shared(frame, cost)
+    }
+
+    /// [`Outbox::push`] of a frame that costs less memory than its length, because other connections have it, too.
+    pub fn push_shared(&self, frame: Bytes, cost: usize) -> bool {
         let mut queue = self.queue();
         if self.count(&mut queue, frame.len()) {
-            queue.frames.push_back(frame);
+            queue.add(frame, cost);
         }
         !std::mem::replace(&mut queue.is_touched, true)
     }
@@ -74,7 +103,10 @@ impl Outbox {
     pub fn push_all(&self, frames: Vec<Bytes>) {
         let mut queue = self.queue();
         if self.count(&mut queue, frames.iter().map(Bytes::len).sum()) {
-            queue.frames.extend(frames);
+            for frame in frames {
+                let cost = frame.len();
+                queue.add(frame, cost);
+            }
         }
     }
 
@@ -83,14 +115,15 @@ impl Outbox {
     pub fn push_control(&self, bytes: Bytes) {
         let mut queue = self.queue();
         let begun = usize::from(queue.is_begun);
-        let waiting = queue.frames.iter_mut().skip(begun).find(|frame| bytes[0] == PONG && frame[0] == PONG);
+        let waiting = queue.frames.iter_mut().skip(begun).find(|waiting| bytes[0] == PONG && waiting.frame[0] == PONG);
         if let Some(waiting) = waiting {
-            let former = std::mem::replace(waiting, bytes.clone());
+            let former = std::mem::replace(&mut waiting.frame, bytes.clone());
             queue.bytes = queue.bytes + bytes.len() - former.len();
             return;
         }
         self.count(&mut queue, bytes.len());
-        queue.frames.push_back(bytes);
+        let cost = bytes.len();
+        queue.add(bytes, cost);
     }
 
     /// Counts bytes that are held back for the client. Returns whether the connection goes on.
@@ -110,44 +143,67 @@ impl Outbox {
         let waiting = queue.bytes;
         queue.bytes += bytes;
         if waiting > MOST_BYTES && queue.disconnect.is_none() {
-            queue.frames.truncate(usize::from(queue.is_begun));
+            queue.drop_unsent();
             queue.disconnect = Some(Disconnect::SLOW);
             self.wake.notify_one();
         }
         queue.disconnect.is_none()
     }
 
+    /// Whether frames were dropped in the middle of a message, which only a close of the connection may follow.
+    pub fn is_cut_short(&self) -> bool {
+        self.queue().is_cut_short
+    }
+
+    /// Reports what waits since the socket took no more, and cuts who holds the most if that is too much.
+    fn report(&self, mut queue: MutexGuard<'_, Queue>) {
+        let change = queue.cost as i64 - queue.reported as i64;
+        let is_due = change.unsigned_abs() >= STEP as u64 || (queue.cost == 0 && change < 0);
+        let Some(account) = self.account.get().filter(|_| is_due) else { return };
+        queue.reported = queue.cost;
+        drop(queue);
+        if let Some(largest) = account.report(change) {
+            largest.cut();
+        }
+    }
+
     /// Sends what the socket takes at once. The task gets the rest.
     pub fn flush(&self) {
         let mut queue = self.queue();
         queue.is_touched = false;
-        let Some(socket) = &self.socket else { return self.wake.notify_one() };
-        if queue.is_blocked || queue.send(socket).is_err() {
-            queue.is_blocked = true;
+        if let Some(socket) = &self.socket
+            && !queue.is_blocked
+        {
+            queue.is_blocked = queue.send(socket).is_err();
+        }
+        if self.socket.is_none() || queue.is_blocked {
             self.wake.notify_one();
         }
+        self.report(queue);
     }
 
     /// For the task: ready once the first `until` bytes of all are sent.
     pub fn poll_sent(&self, cx: &mut Context<'_>, until: u64) -> Poll<io::Result<()>> {
         let Some(socket) = &self.socket else { return Poll::Ready(Ok(())) };
         loop {
-            {
-                let mut queue = self.queue();
-                queue.is_touched = false;
-                let sent = queue.send(socket);
-                queue.is_blocked = sent.is_err();
-                match sent {
-                    Err(err) if err.kind() != ErrorKind::WouldBlock => return Poll::Ready(Err(err)),
-                    // Without frames, what TLS has encrypted has to be sent.
-                    Err(_) if queue.sent < until || queue.frames.is_empty() => {}
-                    // More has to be sent, for which the task is woken again.
-                    Err(_) => {
-                        self.wake.notify_one();
-                        return Poll::Ready(Ok(()));
-                    }
-                    Ok(()) => return Poll::Ready(Ok(())),
+            let mut queue = self.queue();
+            queue.is_touched = false;
+            let sent = queue.send(socket);
+            queue.is_blocked = sent.is_err();
+            let done = match sent {
+                Err(err) if err.kind() != ErrorKind::WouldBlock => Poll::Ready(Err(err)),
+                // Without frames, what TLS has encrypted has to be sent.
+                Err(_) if queue.sent < until || queue.frames.is_empty() => Poll::Pending,
+                // More has to be sent, for which the task is woken again.
+                Err(_) => {
+                    self.wake.notify_one();
+                    Poll::Ready(Ok(()))
                 }
+                Ok(()) => Poll::Ready(Ok(())),
+            };
+            self.report(queue);
+            if done.is_ready() {
+                return done;
             }
             ready!(socket.poll_write_ready(cx))?;
         }
@@ -156,15 +212,31 @@ impl Outbox {
     /// Bytes that were and will be sent; none left to be sent if `None`.
     pub fn final_byte_count(&self) -> Option<u64> {
         let queue = self.queue();
-        let left: usize = queue.frames.iter().map(Bytes::len).sum();
+        let left: usize = queue.frames.iter().map(|waiting| waiting.frame.len()).sum();
         (left > 0 || queue.is_blocked).then_some(queue.sent + left as u64)
     }
 
-    /// Takes all queued frames, and the reason to end the connection after them, if there is one.
-    pub fn take(&self) -> (VecDeque<Bytes>, Option<Disconnect>) {
+    /// For a transport without a socket: the first frame, which waits until [`Outbox::remove_first`].
+    pub fn first(&self) -> Option<Bytes> {
+        self.queue().frames.front().map(|waiting| waiting.frame.clone())
+    }
+
+    pub fn remove_first(&self) {
         let mut queue = self.queue();
-        (queue.bytes, queue.is_touched) = (0, false);
-        (std::mem::take(&mut queue.frames), queue.disconnect.clone())
+        if let Some(Waiting { frame, cost }) = queue.frames.pop_front() {
+            queue.bytes = queue.bytes.saturating_sub(frame.len());
+            queue.cost -= cost;
+        }
+        self.report(queue);
+    }
+
+    /// Takes all queued frames, and the reason to end the connection after them, if there is one.
+    #[cfg(test)]
+    pub fn take(&self) -> (Vec<Bytes>, Option<Disconnect>) {
+        let mut queue = self.queue();
+        (queue.bytes, queue.cost, queue.is_touched) = (0, 0, false);
+        let disconnect = queue.disconnect.clone();
+        (std::mem::take(&mut queue.frames).into_iter().map(|waiting| waiting.frame).collect(), disconnect)
     }
 
     pub fn bytes(&self) -> usize {
@@ -190,12 +262,46 @@ impl Outbox {
     }
 }
 
+impl Holder for Outbox {
+    /// But for a frame that is sent in part: its rest, and a close, may follow.
+    fn cut(&self) {
+        let mut queue = self.queue();
+        queue.drop_unsent();
+        queue.disconnect.get_or_insert(Disconnect::SLOW);
+        self.wake.notify_one();
+        self.report(queue);
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        let reported = self.queue.get_mut().map_or(0, |queue| queue.reported);
+        if let Some(account) = self.account.get().filter(|_| reported > 0) {
+            account.report(-(reported as i64));
+        }
+    }
+}
+
 impl Queue {
+    fn add(&mut self, frame: Bytes, cost: usize) {
+        self.cost += cost;
+        self.frames.push_back(Waiting { frame, cost });
+    }
+
+    /// Drops the frames of which nothing is sent.
+    fn drop_unsent(&mut self) {
+        for (n, Waiting { frame, cost }) in self.frames.drain(usize::from(self.is_begun)..).enumerate() {
+            self.is_cut_short |= n == 0 && is_continuation(&frame);
+            self.bytes = self.bytes.saturating_sub(frame.len());
+            self.cost -= cost;
+        }
+    }
+
     fn send(&mut self, socket: &Socket) -> io::Result<()> {
         while !self.frames.is_empty() {
             let mut slices = [IoSlice::new(&[]); TOGETHER];
             let together = self.frames.len().min(TOGETHER);
-            slices.iter_mut().zip(&self.frames).for_each(|(slice, frame)| *slice = IoSlice::new(frame));
+            slices.iter_mut().zip(&self.frames).for_each(|(slice, waiting)| *slice = IoSlice::new(&waiting.frame));
             let sent = socket.try_write_vectored(&slices[..together])?;
             self.advance(sent);
         }
@@ -210,11 +316,12 @@ impl Queue {
         self.sent += sent as u64;
         self.bytes = self.bytes.saturating_sub(sent);
         while let Some(first) = self.frames.front_mut() {
-            if sent < first.len() {
+            if sent < first.frame.len() {
                 self.is_begun |= sent > 0;
-                return first.advance(sent);
+                return first.frame.advance(sent);
             }
-            sent -= first.len();
+            sent -= first.frame.len();
+            self.cost -= first.cost;
             self.is_begun = false;
             self.frames.pop_front();
         }
@@ -222,103 +329,4 @@ impl Queue {
 }
 
 #[cfg(test)]
-pub mod tests {
-    use std::future::poll_fn;
-
-    use tokio::{
-        io::{AsyncRead, AsyncReadExt},
-        net::{TcpListener, TcpStream},
-    };
-
-    use super::*;
-    use crate::net::client_socket::{self, Plain};
-
-    /// An outbox, and the client's side of its socket.
-    pub async fn pair() -> (Arc<Outbox>, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let socket = Socket::new(Plain::Tcp(listener.accept().await.unwrap().0), None).unwrap();
-        (Outbox::new(Some(Arc::new(socket))), client)
-    }
-
-    #[tokio::test]
-    async fn frames_are_sent_by_who_queues_them_and_the_rest_by_the_task() {
-        let (outbox, client) = pair().await;
-        sends(outbox, client).await;
-        let (socket, client) = client_socket::tests::connected().await;
-        sends(Outbox::new(Some(Arc::new(socket))), client).await;
-    }
-
-    async fn sends(outbox: Arc<Outbox>, mut client: impl AsyncRead + Unpin + Send + 'static) {
-        assert!(outbox.push(Bytes::from_static(b"a")) && !outbox.push(Bytes::from_static(b"b")));
-        outbox.flush();
-        assert_eq!(outbox.final_byte_count(), None);
-        let mut read = [0; 2];
-        client.read_exact(&mut read).await.unwrap();
-        assert_eq!(&read, b"ab");
-
-        // More than the buffers of both sides take: a frame is sent in part, and frames that follow it come after it.
-        let large = Bytes::from(vec![b'x'; 64 << 20]);
-        outbox.push(large.clone());
-        outbox.flush();
-        outbox.wake.notified().await;
-        outbox.push_control(Bytes::from_static(b"end"));
-        outbox.flush();
-        let end = outbox.final_byte_count().unwrap();
-        let reading = tokio::spawn(async move {
-            let mut all = vec![0; large.len() + 3];
-            client.read_exact(&mut all).await.unwrap();
-            all
-        });
-        poll_fn(|cx| outbox.poll_sent(cx, end)).await.unwrap();
-        let all = reading.await.unwrap();
-        assert!(all.ends_with(b"xend") && all.iter().filter(|byte| **byte == b'x').count() == 64 << 20);
-        assert_eq!((outbox.final_byte_count(), outbox.bytes()), (None, 0));
-    }
-
-    #[tokio::test]
-    async fn an_outbox_past_its_bound_keeps_only_a_frame_that_is_sent_in_part() {
-        let (outbox, _client) = pair().await;
-        outbox.push(Bytes::from(vec![b'x'; 64 << 20]));
-        outbox.flush();
-        assert_eq!(outbox.why(), None, "one large frame is no sign of a slow client");
-        assert!(outbox.bytes() > MOST_BYTES);
-        outbox.push(Bytes::from_static(b"more"));
-        outbox.wait_for_overflow().await;
-        outbox.push(Bytes::from_static(b"dropped"));
-        outbox.push_control(Bytes::from_static(b"bye"));
-        let (frames, why) = outbox.take();
-        assert_eq!((frames.len(), why), (2, Some(Disconnect::SLOW)));
-        assert!(frames[0].len() > MOST_BYTES && frames[1] == "bye");
-    }
-
-    #[tokio::test]
-    async fn one_pong_waits_for_a_client_that_reads_nothing() {
-        let (outbox, _client) = pair().await;
-        outbox.push(Bytes::from(vec![b'x'; 64 << 20]));
-        outbox.flush();
-        let sent = outbox.bytes();
-        for n in 0..100 {
-            outbox.push_control(Bytes::from(vec![PONG, 1, n]));
-        }
-        assert_eq!(outbox.bytes() - sent, 3);
-        outbox.push_control(Bytes::from_static(b"bye"));
-        let (frames, _) = outbox.take();
-        assert_eq!(frames.iter().skip(1).collect::<Vec<_>>(), [[PONG, 1, 99].as_slice(), b"bye"]);
-    }
-
-    #[tokio::test]
-    async fn a_client_that_is_gone_is_an_error() {
-        let (outbox, client) = pair().await;
-        drop(client);
-        let gone = loop {
-            outbox.push_control(Bytes::from_static(b"x"));
-            let end = outbox.final_byte_count().unwrap();
-            if let Err(err) = poll_fn(|cx| outbox.poll_sent(cx, end)).await {
-                break err;
-            }
-        };
-        assert!(matches!(gone.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{gone}");
-        outbox.flush();
-    }
-}
+pub mod tests;

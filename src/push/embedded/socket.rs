@@ -36,6 +36,7 @@ use super::{
         replies::{Answer, PushBody, Reply},
         requests::{Command, ConnectRequest, Request},
     },
+    unsent::Holder,
     websocket_io::Wire,
 };
 use crate::{limits::admission::Slot, push::context::Push, push::embedded::upgrade::Upgraded};
@@ -370,10 +371,12 @@ impl Socket {
         };
         self.push.metrics.count_close(frame.code.into());
         let closing = async {
-            if frame.code != Disconnect::SLOW.code.into() {
+            if frame.code == Disconnect::SLOW.code.into() {
+                self.outbox.cut();
+            } else {
                 _ = self.send_queued().await; // answers that were queued before the end
             }
-            if let Some(last) = last {
+            if let Some(last) = last.filter(|_| !self.outbox.is_cut_short()) {
                 self.outbox.push_control(last);
             }
             _ = self.stream.close(Some(frame)).await;

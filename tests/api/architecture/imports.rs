@@ -37,7 +37,7 @@ fn a_folder_imports_only_what_stands_below_it_in_the_table() {
 }
 
 /// The files of `push/embedded` that know of this crate only each other and these leaves.
-pub const CORE: [&str; 6] = ["hub.rs", "connection.rs", "outbox.rs", "protocol", "encoding.rs", "codes.rs"];
+pub const CORE: [&str; 7] = ["hub.rs", "connection.rs", "outbox.rs", "unsent.rs", "protocol", "encoding.rs", "codes.rs"];
 const LEAVES: [&str; 5] = ["error", "event", "id", "net::client_socket", "time"];
 
 #[test]

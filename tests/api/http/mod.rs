@@ -15,3 +15,4 @@ mod offices;
 mod ready;
 mod request_ids;
 mod slow_reads;
+mod unread;
