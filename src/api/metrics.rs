@@ -30,7 +30,7 @@ pub fn show(app: Data<&App>) -> poem::Result<Response> {
     push(app.0, ours);
     database(app.0, ours)?;
     if let Some(free) = db::free_bytes(&app.data_dir) {
-        gauge(ours, "disk_free_bytes", "Free space on the disk of the data folder; below 64 MiB writes are refused", free as i64);
+        gauge(ours, "disk_free_bytes", "Free space on the disk of the data folder", free as i64);
     }
     let mut page = String::new();
     text::encode(&mut page, &registry).map_err(Error::internal)?;

@@ -89,7 +89,14 @@ pub fn routes(app: App) -> impl Endpoint {
         None => push(routes, &app),
     };
     let pages = web::pages(app.site.client, app.centrifugo.as_ref().map(Centrifugo::url));
-    routes.nest("/", pages).around(at_mattermosts_path).around(readable).around(cross_origin).data(app.push.clone()).data(app)
+    routes
+        .nest("/", pages)
+        .around(at_mattermosts_path)
+        .around(readable)
+        .around(cross_origin)
+        .around(held_to_floor)
+        .data(app.push.clone())
+        .data(app)
 }
 
 /// The API's page and the guide, under `/docs`.
@@ -166,6 +173,11 @@ fn push(mut routes: Route, app: &App) -> Route {
         .at("/centrifugo/connection/websocket", get(handshake::websocket))
         .at("/connection/uni_websocket", get(handshake::uni_websocket))
         .at("/connection/uni_sse", get(event_stream::uni_sse))
+}
+
+/// Holds each request to the floor of free disk space, until its session and its operation lift it.
+async fn held_to_floor<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<E::Output> {
+    db::held_to_floor(next.call(req)).await
 }
 
 /// Replaces invalid UTF-8 in a path, which matches no record. Otherwise the router would refuse the path before the

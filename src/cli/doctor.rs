@@ -25,8 +25,6 @@ use crate::{
 
 /// How long another machine may take to answer.
 const WITHIN: Duration = Duration::from_secs(10);
-/// Free space below which it is time to act. Below [`db::FLOOR`], the server refuses writes.
-const FREE_MIN: u64 = 1 << 30;
 /// The check of the mail server.
 const MAIL: &str = "mail server";
 const CERTIFICATE: &str = "certificate";
@@ -195,10 +193,11 @@ fn free_space(data: &Path) -> Finding {
     match free {
         0..db::FLOOR => {
             let floor = db::FLOOR >> 20;
-            found(Outcome::Bad, check, format!("{} MiB: the server refuses writes below {floor} MiB", free >> 20))
+            let finding = format!("{} MiB: below {floor} MiB the server takes deletions and log-outs only", free >> 20);
+            found(Outcome::Bad, check, finding)
         }
-        db::FLOOR..FREE_MIN => found(Outcome::Warning, check, format!("only {} MiB", free >> 20)),
-        FREE_MIN.. => found(Outcome::Good, check, format!("{} MiB", free >> 20)),
+        db::FLOOR..db::SCARCE => found(Outcome::Warning, check, format!("only {} MiB", free >> 20)),
+        db::SCARCE.. => found(Outcome::Good, check, format!("{} MiB", free >> 20)),
     }
 }
 

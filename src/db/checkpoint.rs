@@ -4,7 +4,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
         mpsc::{self, RecvTimeoutError, Sender},
     },
     thread::JoinHandle,
@@ -18,8 +18,50 @@ use crate::error::{Error, Result};
 
 /// Time between two checkpoints, and between two looks at the free disk space. A page that many commits change is copied once.
 const EVERY: Duration = Duration::from_secs(1);
-/// Bytes of free disk space, besides those that the WAL needs in the database, below which writes are refused.
+/// Bytes of free disk space below which it is time to act: the log says so, and `tidings doctor`.
+pub const SCARCE: u64 = 1 << 30;
+/// Bytes of free disk space, besides those that the WAL needs in the database, below which only what may free some is written
+/// ([`super::held_to_floor`]). All that is written between two looks at the disk fits in.
 pub const FLOOR: u64 = 64 << 20;
+/// Bytes, besides those of the WAL, below which nothing is written. A deletion takes space in the WAL before it frees any: a slice of
+/// 200 rows some 2 MiB.
+const LAST_FLOOR: u64 = 16 << 20;
+
+/// How much of the disk is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Space {
+    Enough,
+    Scarce,
+    /// Below [`FLOOR`].
+    BelowFloor,
+    /// Below [`LAST_FLOOR`].
+    None,
+}
+
+impl Space {
+    const ALL: [Space; 4] = [Space::Enough, Space::Scarce, Space::BelowFloor, Space::None];
+
+    /// `wal` is the bytes that the WAL needs in the database.
+    fn of(free: u64, wal: u64) -> Space {
+        match free.saturating_sub(wal) {
+            0..LAST_FLOOR => Space::None,
+            LAST_FLOOR..FLOOR => Space::BelowFloor,
+            FLOOR..SCARCE => Space::Scarce,
+            SCARCE.. => Space::Enough,
+        }
+    }
+
+    fn warning(self) -> &'static str {
+        match self {
+            Space::Enough => "there is enough free disk space again",
+            Space::Scarce => "free disk space is running out",
+            Space::BelowFloor => {
+                "the disk is nearly full: writes are refused, but for deletions, log-outs and those of superadmins"
+            }
+            Space::None => "the disk is full: all writes are refused",
+        }
+    }
+}
 
 /// The state that the writer and the checkpoint thread share.
 #[derive(Default)]
@@ -28,7 +70,8 @@ struct Shared {
     dirty: AtomicBool,
     /// Bytes of live frames in the WAL.
     wal: AtomicU64,
-    full: AtomicBool,
+    /// The place in [`Space::ALL`].
+    space: AtomicU8,
 }
 
 pub struct Checkpoints {
@@ -70,8 +113,9 @@ impl Checkpoints {
         self.shared.wal.store(bytes, Relaxed);
     }
 
-    pub fn disk_is_full(&self) -> bool {
-        self.shared.full.load(Relaxed)
+    /// As of the last look at the disk.
+    pub(super) fn space(&self) -> Space {
+        Space::ALL[usize::from(self.shared.space.load(Relaxed))]
     }
 
     /// Tells the thread that a batch was committed.
@@ -102,9 +146,9 @@ fn tick(conn: &Connection, shared: &Shared, path: &PathBuf, figures: &Figures) {
     }
     if let Ok(disk) = rustix::fs::statvfs(path) {
         let free = disk.f_bavail * disk.f_frsize;
-        let full = free < FLOOR + shared.wal.load(Relaxed);
-        if full != shared.full.swap(full, Relaxed) {
-            tracing::warn!(free, full, "free disk space crossed the floor below which writes are refused");
+        let space = Space::of(free, shared.wal.load(Relaxed));
+        if space as u8 != shared.space.swap(space as u8, Relaxed) {
+            tracing::warn!(free, "{}", space.warning());
         }
     }
 }
@@ -130,5 +174,24 @@ pub(super) fn exit_on_broken_disk(err: &rusqlite::Error) {
         tracing::error!(%err, "input/output error on the database: the server exits, and a restart recovers what was written");
         std::thread::sleep(Duration::from_millis(200)); // so that the answers with the error are sent first
         std::process::exit(74); // EX_IOERR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wal_needs_its_bytes_above_each_floor() {
+        for (place, space) in Space::ALL.into_iter().enumerate() {
+            assert_eq!(space as usize, place);
+        }
+        for wal in [0, 5 << 20] {
+            let space = |free: u64| Space::of(free + wal, wal);
+            assert_eq!([space(SCARCE), space(SCARCE - 1)], [Space::Enough, Space::Scarce]);
+            assert_eq!([space(FLOOR), space(FLOOR - 1)], [Space::Scarce, Space::BelowFloor]);
+            assert_eq!([space(LAST_FLOOR), space(LAST_FLOOR - 1)], [Space::BelowFloor, Space::None]);
+        }
+        assert_eq!(Space::of(1 << 20, 5 << 20), Space::None);
     }
 }

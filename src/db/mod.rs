@@ -20,6 +20,7 @@ mod schema;
 mod schema_history;
 mod slow_read_slots;
 pub mod snapshot;
+mod space_floor;
 mod text_enum;
 mod tx;
 mod write_ban;
@@ -38,7 +39,7 @@ use rusqlite::{Connection, OpenFlags};
 
 pub(crate) use self::text_enum::text_enum;
 pub use self::{
-    checkpoint::FLOOR,
+    checkpoint::{FLOOR, SCARCE},
     file_names::{EPOCH, FILE, KEY},
     file_replacement::FileReplacement,
     folder::{FolderLock, free_bytes, give_to_folder_owner, lock, lock_files, make_folder, read_published_text, require_space},
@@ -49,6 +50,7 @@ pub use self::{
     schema::{Step, newest as newest_version},
     schema_history::Version,
     slow_read_slots::Class,
+    space_floor::{held_to_floor, inheriting_floor, lift_floor},
     tx::{Tx, View},
     write_ban::{ban_writes, with_write_ban},
     writer::{AfterAnswers, AfterCommit},
@@ -203,8 +205,8 @@ impl Db {
     /// Runs `f` on the writer's thread. Returns once its transaction is on disk.
     ///
     /// `Err` undoes only what `f` did. `f` uses nothing but SQL and its `Tx`, because it may run in one transaction with
-    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full, and a failure of the server itself in an
-    /// answer that [`ban_writes`] applies to.
+    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full, or the disk ([`held_to_floor`]), and a failure of
+    /// the server itself in an answer that [`ban_writes`] applies to.
     pub async fn write<T: Send + 'static>(&self, f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static) -> Result<T> {
         self.write_sized(size_of_val(&f), f).await
     }
@@ -236,10 +238,10 @@ impl Db {
                 }
             }
         };
-        tokio::spawn(run).await.map_err(Error::internal)?
+        tokio::spawn(inheriting_floor(run)).await.map_err(Error::internal)?
     }
 
-    /// Whether the writer accepts jobs: false if the disk is full or the database is closed.
+    /// Whether the writer accepts all jobs: false if the disk is nearly full or the database is closed.
     pub fn is_writable(&self) -> bool {
         self.writer.is_writable()
     }
@@ -253,6 +255,11 @@ impl Db {
             ("writer_queue_jobs", "Writes that wait", jobs as i64),
             ("writer_queue_bytes", "Bytes of the writes that wait", bytes as i64),
             ("wal_bytes", "What waits to be moved into the database file", self.writer.wal_bytes() as i64),
+            (
+                "disk_floor_bytes",
+                "Free space on the disk of the data folder below which writes are refused, but for deletions, log-outs and superadmins'",
+                self.writer.floor() as i64,
+            ),
             ("readers_busy", "Connections to the database that a read has now", (readers.connections - idle).into()),
             ("readers_most", "Connections to the database that reads may have", self.readers.max_size().into()),
         ];

@@ -20,10 +20,10 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
-    checkpoint::{Checkpoint, Checkpoints, checkpoint, exit_on_broken_disk},
+    checkpoint::{Checkpoint, Checkpoints, FLOOR, Space, checkpoint, exit_on_broken_disk},
     epoch::Marker,
     figures::Figures,
-    log_reader,
+    log_reader, space_floor,
     tx::{Tx, View},
 };
 use crate::{
@@ -50,6 +50,10 @@ const WAL_LIMIT: u64 = 64 << 20;
 
 const BUSY: Error = Error::Unavailable(Code::Overloaded, "the server is overloaded, try again");
 const FULL: Error = Error::Unavailable(Code::DiskFull, "the server's disk is full");
+const NEARLY_FULL: Error = Error::Unavailable(
+    Code::DiskFull,
+    "the server's disk is nearly full: until an administrator frees some space, you can read, delete and log out",
+);
 pub(super) const UNKNOWN: Error = Error::Unavailable(Code::OutcomeUnknown, "the outcome of this write is unknown, try again");
 
 struct Job {
@@ -151,8 +155,10 @@ impl Writer {
         bytes: usize,
         f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
     ) -> Result<oneshot::Receiver<Result<T>>> {
-        if self.checkpoints.disk_is_full() {
-            return Err(FULL);
+        match self.checkpoints.space() {
+            Space::None => return Err(FULL),
+            Space::BelowFloor if !space_floor::may_write_below() => return Err(NEARLY_FULL),
+            _ => {}
         }
         let reserved = Reserved::new(&self.queued, bytes).ok_or(BUSY)?;
         let (answer, receiver) = oneshot::channel();
@@ -169,7 +175,7 @@ impl Writer {
     }
 
     pub fn is_writable(&self) -> bool {
-        !self.checkpoints.disk_is_full() && self.queue.lock().expect("nothing panics while it holds this").is_some()
+        self.checkpoints.space() < Space::BelowFloor && self.queue.lock().expect("nothing panics while it holds this").is_some()
     }
 
     /// The queue's length in jobs and in bytes.
@@ -180,6 +186,11 @@ impl Writer {
     /// Bytes of live frames in the WAL, as of the last checkpoint.
     pub fn wal_bytes(&self) -> u64 {
         self.checkpoints.wal_bytes()
+    }
+
+    /// Bytes of free disk space below which writes are refused, but for those that may free some.
+    pub fn floor(&self) -> u64 {
+        FLOOR + self.wal_bytes()
     }
 
     /// The longest job and the longest commit since the last call.

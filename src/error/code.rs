@@ -309,7 +309,7 @@ codes! {
     TooSlow = "too_slow", 503;
     /// What an earlier change left to do isn't finished. Try again after `retry_after` seconds.
     StillInProgress = "still_in_progress", 503;
-    /// The server's disk is full, so that nothing can be written. Try again later; an administrator must free some space.
+    /// The server's disk is full or nearly so, and at most deletions and log-outs are done. Try again later; an administrator must free some space.
     DiskFull = "disk_full", 503;
     /// The write may have been carried out or not. Look before writing again; a post with its own `id` can be sent again safely.
     OutcomeUnknown = "outcome_unknown", 503;

@@ -11,8 +11,8 @@ use std::{
 };
 
 use reqwest::Method;
-use serde_json::json;
-use tidings::error::Code;
+use serde_json::{Value, json};
+use tidings::{db::free_bytes, error::Code};
 
 use crate::{
     backups::{back_up, contents, restore, text},
@@ -42,6 +42,17 @@ impl Disk {
         assert!(output.status.success(), "{output:?}");
     }
 
+    /// Fills the disk until these bytes are left. Returns the file that does.
+    fn fill_to(&self, left: u64) -> PathBuf {
+        let path = self.0.join("filler");
+        let mut file = File::options().create(true).append(true).open(&path).unwrap();
+        let block = vec![1; 1 << 20];
+        while free_bytes(&self.0).unwrap() > left + block.len() as u64 {
+            file.write_all(&block).unwrap();
+        }
+        path
+    }
+
     /// Fills the disk to its last byte. Returns the file that does.
     fn fill(&self) -> PathBuf {
         let path = self.0.join("filler");
@@ -63,6 +74,13 @@ impl Drop for Disk {
     fn drop(&mut self) {
         _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
+}
+
+/// The id of an access token's session.
+fn session_of(token: &str) -> Value {
+    use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+    let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
+    serde_json::from_slice::<Value>(&claims).unwrap()["sid"].take()
 }
 
 async fn health(server: &Server) -> u16 {
@@ -116,6 +134,64 @@ async fn a_full_disk_refuses_writes_until_there_is_space() {
     let server = Server::start(&data, &[]);
     let there = contents(&server, &token, &channel).await;
     assert!(answered.iter().all(|text| there.contains(text)), "{} of {}", there.len(), answered.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_disk_that_is_nearly_full_deletions_log_outs_and_superadmins_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(folder.path().join("disk"), 100) else { return };
+    let data = disk.0.join("data");
+    let server = Server::start(&data, &[]);
+    let (token, channel) = server.poster().await;
+    let admin = ["user", "create", "--email", "root@x.example", "--password", PASSWORD, "--role", "superadmin"];
+    printed(&run(&[&admin[..], &["--data-dir", text(&data)]].concat()));
+    let [other, last] = [server.log_in("ada@x.example").await.unwrap(), server.log_in("ada@x.example").await.unwrap()];
+    let messages = format!("{channel}/messages");
+    let mut posted = Vec::new();
+    for n in 0..3 {
+        posted.push(server.post(&messages, &token, json!({ "content": format!("post {n}") })).await["id"].clone());
+    }
+    let call = async |method: Method, path: &str, token: &str, body: Value| {
+        let (status, reply) = server.call(method, path, token, body).await.unwrap();
+        (status, reply["code"].as_str().unwrap_or_default().to_owned())
+    };
+    let post = async |token: &str| call(Method::POST, &messages, token, json!({ "content": "more" })).await;
+    let delete = async |n: usize| {
+        let path = format!("{messages}/{}", posted[n].as_str().unwrap());
+        call(Method::DELETE, &path, &token, json!(null)).await
+    };
+    let refused = (503, Code::DiskFull.name().to_owned());
+    let taken = |status: u16| (status, String::new());
+
+    disk.fill_to(40 << 20);
+    while health(&server).await != 503 {}
+    assert_eq!(post(&token).await, refused);
+    assert_eq!(call(Method::PATCH, "/profile", &token, json!({ "first_name": "Ada" })).await, refused);
+    assert_eq!(call(Method::PUT, &format!("{channel}/read"), &token, json!({})).await, refused, "work in steps is held, too");
+    assert_eq!(server.log_in("ada@x.example").await, None);
+    assert_eq!(delete(0).await, taken(200));
+    let session = session_of(&last);
+    assert_eq!(call(Method::PUT, "/users/revoke-session", &token, json!({ "session_id": session })).await, taken(200));
+    assert_eq!(call(Method::POST, "/auth/logout", &other, json!({})).await, taken(200));
+    assert_eq!(call(Method::GET, "/profile", &other, json!(null)).await.0, 401);
+    let root = server.log_in("root@x.example").await.expect("a superadmin can log in");
+    assert_eq!(call(Method::POST, "/organisations", &root, json!({ "name": "Looms" })).await, taken(201));
+    let said = server.call(Method::POST, &messages, &token, json!({ "content": "more" })).await.unwrap().1["message"].clone();
+    assert_eq!(
+        said,
+        "the server's disk is nearly full: until an administrator frees some space, you can read, delete and log out"
+    );
+
+    // Below the last floor, nobody writes.
+    let filler = disk.fill_to(4 << 20);
+    while delete(1).await != refused {
+        assert_eq!(post(&token).await, refused, "it was below the floor all the time");
+    }
+    assert_eq!(post(&root).await, refused);
+    fs::remove_file(filler).unwrap();
+    let mut answered = Vec::new();
+    post_until(&server, (&token, &channel), 201, &mut answered).await;
+    assert_eq!((health(&server).await, delete(2).await), (200, taken(200)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

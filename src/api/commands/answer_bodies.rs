@@ -13,6 +13,7 @@ use crate::{
         http::{body::json, framework_traits::Nullable},
         messages::posted_actions::{Actions, to_new_actions},
     },
+    db,
     domain::{
         access::Caller,
         commands::{
@@ -43,7 +44,7 @@ pub(super) async fn carry_out(app: &App, caller: Caller, call: Prepared) -> Resu
         }
         answered
     };
-    tokio::spawn(run).await.map_err(Error::internal)?
+    tokio::spawn(db::inheriting_floor(run)).await.map_err(Error::internal)?
 }
 
 async fn send(app: &App, caller: Caller, call: Prepared) -> Result<Reply> {
