@@ -44,6 +44,9 @@ pub enum Error {
     /// 429 for a network that had as many links mailed as it may, with the seconds as in `TooMany`.
     #[error("Your network has requested as many mails as it may for now, try again in {0} seconds")]
     MailsUsedUp(u64),
+    /// 429 for whoever has written as many bytes as they may, with the words for who that is, and the seconds as in `TooMany`.
+    #[error("{0} written as much as may be for now, try again in {1} seconds")]
+    BytesUsedUp(&'static str, u64),
     /// 429 after too many wrong passwords of a network or for an account, with the seconds as in `TooMany`. The same whether
     /// there is such an account or not.
     #[error("Too many wrong passwords were tried. Try again in {0} seconds, or use a link by mail instead")]
@@ -131,6 +134,7 @@ impl Error {
             Error::TooMany(_) => Code::RateLimited,
             Error::Unproved(_) => Code::RateLimitedUnverified,
             Error::MailsUsedUp(_) => Code::MailsUsedUp,
+            Error::BytesUsedUp(..) => Code::BytesUsedUp,
             Error::Guessed(_) => Code::TooManyPasswords,
             Error::Internal { .. } | Error::Failed(_) => Code::InternalError,
         }
@@ -163,7 +167,7 @@ impl Error {
             Error::OtherUser => 409,
             Error::TooLarge(_) => 413,
             Error::Invalid(_) => 422,
-            Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::Guessed(_) => 429,
+            Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::BytesUsedUp(..) | Error::Guessed(_) => 429,
             Error::Internal { .. } | Error::Failed(_) => 500,
             Error::Unavailable(..) => 503,
         }
@@ -172,9 +176,11 @@ impl Error {
     /// The seconds after which to try again.
     pub const fn retry_after(&self) -> Option<u64> {
         match self {
-            Error::TooMany(seconds) | Error::Unproved(seconds) | Error::MailsUsedUp(seconds) | Error::Guessed(seconds) => {
-                Some(*seconds)
-            }
+            Error::TooMany(seconds)
+            | Error::Unproved(seconds)
+            | Error::MailsUsedUp(seconds)
+            | Error::BytesUsedUp(_, seconds)
+            | Error::Guessed(seconds) => Some(*seconds),
             Error::Unavailable(..) => Some(1),
             _ => None,
         }

@@ -44,7 +44,7 @@
 //! outgoing: error, net
 //! issuer: config, error, net, secret, time
 //! mail: error, id, net, site
-//! limits: clock, error, id, net, secret
+//! limits: clock, config, error, id, net, secret
 //! web: net, secret
 //! net: error, regular_file, site
 //! site: config, id, secret
@@ -119,7 +119,7 @@ pub mod formats;
 pub mod id;
 pub mod issuer;
 pub mod jobs;
-mod limits;
+pub mod limits;
 mod mail;
 mod metrics;
 pub mod net;

@@ -21,7 +21,7 @@ use crate::{
     event::{Effect, Queue},
     issuer::Issuer,
     jobs,
-    limits::{Limits, admission::ConnectionSlots},
+    limits::{Limits, admission::ConnectionSlots, byte_quotas::ByteQuotas},
     mail::transport::Mailer,
     metrics::Metrics,
     net::{origins::Origins, trusted_authorities::Authorities},
@@ -126,8 +126,15 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     back_up_before_migration(settings, &clock)?;
-    let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
-        open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
+    let quotas = if site.rate_limit { ByteQuotas::new(settings.bytes) } else { ByteQuotas::unlimited() };
+    let quotas = Arc::new(quotas);
+    let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } = open_database(
+        settings,
+        (site.clone(), quotas.clone()),
+        clock.clone(),
+        metrics.publisher_lag.clone(),
+        centrifugo.is_some(),
+    )?;
     let setup = if db.read(|conn| by_operator::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let limits = Arc::new(Limits::new(site.rate_limit, &clock));
@@ -152,6 +159,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     Ok(App(Arc::new(Inner {
         db,
         limits,
+        quotas,
         site,
         data_dir: settings.data_dir.clone(),
         clock,
@@ -205,7 +213,8 @@ struct Opened {
 
 fn open_database(
     settings: &Settings,
-    (site, clock): (Arc<Site>, Clock),
+    site_and_quotas: (Arc<Site>, Arc<ByteQuotas>),
+    clock: Clock,
     publisher_lag: Gauge,
     is_push_external: bool,
 ) -> Result<Opened> {
@@ -214,7 +223,7 @@ fn open_database(
     let (publisher, waiting) = Publisher::new(publisher_lag);
     let after_commit =
         router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivery), publisher);
-    let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
+    let db = Db::open(&settings.data_dir, site_and_quotas, clock.clone(), after_commit)?;
     let publisher =
         if is_push_external { Mutex::default() } else { waiting.start_thread(&settings.data_dir, hub.clone(), clock)? };
     Ok(Opened { db, hub, sessions, newest, wakeups, delivery, publisher })

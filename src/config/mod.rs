@@ -105,6 +105,32 @@ pub struct Invitations {
     pub per_server: u32,
 }
 
+/// How many bytes may be written. A fifth of an hour's may be written at once.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Bytes {
+    /// Bytes that a person and their bots and webhooks may write per hour, a fifth of it at once
+    #[arg(
+        id = "bytes_per_user_hour",
+        long = "bytes-per-user-hour",
+        env = "TIDINGS_BYTES_PER_USER_HOUR",
+        default_value_t = 100_000_000,
+        value_name = "BYTES",
+        value_parser = clap::value_parser!(u32).range(10_000_000..=4_000_000_000)
+    )]
+    pub per_user_hour: u32,
+
+    /// Bytes of messages that the members and programs of an organisation may write per hour, a fifth of it at once
+    #[arg(
+        id = "bytes_per_organisation_hour",
+        long = "bytes-per-organisation-hour",
+        env = "TIDINGS_BYTES_PER_ORGANISATION_HOUR",
+        default_value_t = 1_000_000_000,
+        value_name = "BYTES",
+        value_parser = clap::value_parser!(u32).range(10_000_000..=4_000_000_000)
+    )]
+    pub per_organisation_hour: u32,
+}
+
 /// How to reach the mail server.
 #[derive(Args, Clone, Debug)]
 pub struct MailServer {
@@ -204,9 +230,12 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = operator_address)]
     pub contact_to: Option<String>,
 
-    /// Whether the rates of requests, log-ins, mails and invitations are limited, and floods of posts slowed; off is for tests and imports
+    /// Whether the rates of requests, written bytes, log-ins, mails and invitations are limited, and floods of posts slowed; off is for tests and imports
     #[arg(long, env = "TIDINGS_RATE_LIMIT", default_value = "on", value_name = "on|off")]
     pub rate_limit: Switch,
+
+    #[command(flatten)]
+    pub bytes: Bytes,
 
     #[command(flatten)]
     pub invitations: Invitations,

@@ -64,6 +64,7 @@ use crate::{
     clock::Clock,
     error::{Code, Error, Result},
     id::UserId,
+    limits::byte_quotas::ByteQuotas,
     site::Site,
     time::Time,
 };
@@ -88,9 +89,14 @@ pub struct Db {
 
 impl Db {
     /// Opens the database of a data folder, creating it if there is none, and starts its writer. Jobs read the server's
-    /// settings from `site` and the time from `clock`; `after_commit` gets the effects of each
-    /// committed batch, in order, on the writer's thread.
-    pub fn open(folder: &Path, site: Arc<Site>, clock: Clock, after_commit: AfterCommit) -> Result<Db> {
+    /// settings from `site` and the time from `clock`, and charge `quotas` with what they write; `after_commit` gets the effects
+    /// of each committed batch, in order, on the writer's thread.
+    pub fn open(
+        folder: &Path,
+        (site, quotas): (Arc<Site>, Arc<ByteQuotas>),
+        clock: Clock,
+        after_commit: AfterCommit,
+    ) -> Result<Db> {
         file_replacement::require_done(folder)?;
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
@@ -119,7 +125,7 @@ impl Db {
             .build(manager)
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
-        let views = (site.clone(), clock.clone());
+        let views = (site.clone(), clock.clone(), quotas);
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
         Ok(Db {
             readers,
@@ -312,7 +318,7 @@ pub fn write_beside_server<T>(folder: &Path, site: &Site, now: Time, f: impl FnO
     schema::migrate(&mut conn, &path)?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut effects = Vec::new(); // a running server notices the commit by itself
-    let value = f(&mut Tx::new(View::new(&transaction, site, now), &mut effects))?;
+    let value = f(&mut Tx::new(View::new(&transaction, site, now), &mut effects, &ByteQuotas::unlimited()))?;
     transaction.commit()?;
     Ok(value)
 }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use rusqlite::Connection;
 
 use super::position;
-use crate::{error::Result, event::Effect, site::Site, time::Time};
+use crate::{error::Result, event::Effect, limits::byte_quotas::ByteQuotas, site::Site, time::Time};
 
 /// The view of a read, and of a write, too: one state of the database at one time.
 pub struct View<'a> {
@@ -46,11 +46,17 @@ impl Deref for View<'_> {
 pub struct Tx<'a> {
     view: View<'a>,
     effects: &'a mut Vec<Effect>,
+    quotas: &'a ByteQuotas,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(view: View<'a>, effects: &'a mut Vec<Effect>) -> Self {
-        Tx { view, effects }
+    pub(super) fn new(view: View<'a>, effects: &'a mut Vec<Effect>, quotas: &'a ByteQuotas) -> Self {
+        Tx { view, effects, quotas }
+    }
+
+    /// The bytes that may be written. What a job is charged stays so, even if it fails.
+    pub fn quotas(&self) -> &'a ByteQuotas {
+        self.quotas
     }
 
     /// Adds an effect that follows the commit, in order. It is dropped if the job fails.

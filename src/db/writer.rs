@@ -30,6 +30,7 @@ use crate::{
     clock::Clock,
     error::{Code, Error, Result},
     event::Effect,
+    limits::byte_quotas::ByteQuotas,
     site::Site,
 };
 
@@ -117,7 +118,7 @@ impl Writer {
         conn: Connection,
         marker: Marker,
         (checkpoints, figures): (Checkpoints, Arc<Figures>),
-        (site, clock): (Arc<Site>, Clock),
+        (site, clock, quotas): (Arc<Site>, Clock, Arc<ByteQuotas>),
         after_commit: AfterCommit,
     ) -> Result<Writer> {
         let (queue, jobs) = sync_channel(QUEUE_JOBS);
@@ -133,6 +134,7 @@ impl Writer {
             conn,
             site,
             clock,
+            quotas,
             after_commit,
             checkpoints: checkpoints.clone(),
             figures,
@@ -213,6 +215,7 @@ struct Thread {
     conn: Connection,
     site: Arc<Site>,
     clock: Clock,
+    quotas: Arc<ByteQuotas>,
     after_commit: AfterCommit,
     checkpoints: Arc<Checkpoints>,
     /// The last row of the event log that was handed to the publisher.
@@ -315,7 +318,7 @@ impl Thread {
             execute(&self.conn, "savepoint job")?;
             let (mark, began) = (effects.len(), Instant::now());
             let view = View::new(&self.conn, &self.site, self.clock.now());
-            let Ran { keep, answer } = (job.run)(&mut Tx::new(view, &mut effects));
+            let Ran { keep, answer } = (job.run)(&mut Tx::new(view, &mut effects, &self.quotas));
             answers.push(answer);
             if self.conn.is_autocommit() {
                 // The job, or a full disk, has ended the transaction, and rolled back the jobs before it.

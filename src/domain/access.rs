@@ -48,6 +48,8 @@ pub struct Caller {
     pub user: UserId,
     pub session: SessionId,
     pub role: PlatformRole,
+    /// The person who answers for what the user writes: a bot's owner, otherwise the user.
+    pub person: UserId,
     /// What the session may be used for.
     pub grant: Grant,
 }
@@ -55,7 +57,7 @@ pub struct Caller {
 impl Caller {
     /// The operator at the command line, who acts in the name of a user and has no session.
     pub fn operator_as(user: UserId) -> Caller {
-        Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User, grant: Grant::Session }
+        Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User, person: user, grant: Grant::Session }
     }
 
     pub fn has_platform_role(self, role: PlatformRole) -> bool {
@@ -182,6 +184,12 @@ pub fn require_right(
 }
 
 // A bot -----------------------------------------------------------------------------------------
+
+/// The person who answers for what a user writes: a bot's owner, otherwise the user.
+pub fn answerable_person(conn: &Connection, user: UserId) -> Result<UserId> {
+    let sql = "select coalesce((select owner_id from bots where user_id = ?1), ?1)";
+    Ok(conn.prepare_cached(sql)?.query_row([user], |row| row.get(0))?)
+}
 
 /// A bot that the caller manages, as a member of its organisation with the right `manage:webhooks`.
 #[derive(Clone, Copy, Debug)]

@@ -301,6 +301,8 @@ codes! {
     RateLimitedUnverified = "rate_limited_unverified", 429;
     /// As many mails were sent for this network as may be. Try again after `retry_after` seconds.
     MailsUsedUp = "mails_used_up", 429;
+    /// An account, or an organisation, has written as many bytes as it may for now. Try again after `retry_after` seconds.
+    BytesUsedUp = "bytes_used_up", 429;
     /// There were too many wrong passwords. Offer a link by mail, or try again after `retry_after` seconds.
     TooManyPasswords = "too_many_passwords", 429;
     /// The server has too much to do. Try again after `retry_after` seconds.

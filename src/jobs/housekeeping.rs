@@ -35,6 +35,7 @@ pub(super) async fn run(app: &App) {
     loop {
         _ = timeout(MINUTE, advances.changed()).await;
         app.limits.tidy();
+        app.quotas.tidy();
         if let Err(err) = tidy(app).await {
             tracing::warn!(err = err.log_text(), "housekeeping failed, next try in a minute");
         }

@@ -1,8 +1,9 @@
 //! Bounds of what clients may do (SECURITY.md, *Bounds*): rates of requests and commands, attempts at passwords, connections
-//! ([`admission`]) and buffered bytes ([`buffering`]).
+//! ([`admission`]), buffered bytes ([`buffering`]) and written ones ([`byte_quotas`]).
 
 pub mod admission;
 pub mod buffering;
+pub mod byte_quotas;
 pub mod connection_counts;
 mod guesses;
 pub mod networks;

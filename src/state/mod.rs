@@ -32,7 +32,7 @@ use crate::{
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
-    limits::{Author, Limits, admission::ConnectionSlots},
+    limits::{Author, Limits, admission::ConnectionSlots, byte_quotas::ByteQuotas},
     mail::transport::Mailer,
     metrics::Metrics,
     net::origins::Origins,
@@ -69,6 +69,7 @@ pub struct Inner {
     /// The state of webhook deliveries.
     pub delivery: Arc<DeliveryState>,
     pub limits: Arc<Limits>,
+    pub quotas: Arc<ByteQuotas>,
     pub origins: Arc<Origins>,
     /// The proxies that may name the client's address in a header.
     pub trusted_proxies: Vec<IpNet>,

@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_read_from_before_a_log_out_does_not_put_the_session_back() {
         let (cache, session, user) = (SessionCache::default(), SessionId::new(), UserId::new());
-        let caller = Caller { user, session, role: PlatformRole::User, grant: Grant::Session };
+        let caller = Caller { user, session, role: PlatformRole::User, person: user, grant: Grant::Session };
         let is_kept = || cache.find_or_read(session, || Ok(None)).unwrap().is_some();
         let ends = [Effect::SessionEnded { user, session }, Effect::AccountChanged(user), Effect::Foreign];
         for end in ends {

@@ -22,6 +22,7 @@ use tidings::{
     },
     error::Result,
     event::Effect,
+    limits::byte_quotas::ByteQuotas,
     secret::{self, Keys},
     site::Site,
     state::App,
@@ -281,7 +282,8 @@ pub fn database(folder: &Path, mut after_commit: impl FnMut(Vec<Effect>) + Send 
         after_commit(effects);
         Box::new(|| {}) as db::AfterAnswers
     });
-    db::Db::open(folder, Arc::new(site(folder)), Clock::default(), after_commit).unwrap()
+    let quotas = Arc::new(ByteQuotas::unlimited());
+    db::Db::open(folder, (Arc::new(site(folder)), quotas), Clock::default(), after_commit).unwrap()
 }
 
 pub fn email(name: &str) -> String {

@@ -199,7 +199,13 @@ async fn the_statements_of_a_start_grow_with_nothing() {
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
     let session = SessionId(ada.session_id().parse().unwrap());
-    let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session, role: PlatformRole::User, grant: Grant::Session };
+    let caller = Caller {
+        user: UserId(ada.user_id.parse().unwrap()),
+        session,
+        role: PlatformRole::User,
+        person: UserId(ada.user_id.parse().unwrap()),
+        grant: Grant::Session,
+    };
     let read = || {
         let traced = server.write(|tx| {
             statements(tx, |tx| {

@@ -181,7 +181,7 @@ fn admit(req: &Request, caller: Caller) -> Result<Caller> {
         return Err(Error::OtherUser);
     }
     admission::assign_to_user(req, caller.user);
-    Bound::note_live_session(req);
+    Bound::note_live_session(req, caller.person);
     Ok(caller)
 }
 
@@ -247,11 +247,13 @@ impl<'a> FromRequest<'a> for Feeder {
         }
         let slug: String = req.path_params()?;
         app(req).limits.webhook_slug(&slug)?;
-        let is_known_slug = app(req).db.read_without_position(|conn| incoming_posts::is_known_slug(conn, &slug))?;
-        if is_known_slug {
+        let person = app(req).db.read_without_position(|conn| incoming_posts::answerable_person(conn, &slug))?;
+        if let Some(person) = person {
             Bound::raise(req, body::FEED);
+            Bound::note_person(req, person);
+            Bound::charge(req, req.uri().query().map_or(0, str::len))?; // a feed may be in the query
         }
-        Ok(Feeder { caller, is_known_slug })
+        Ok(Feeder { caller, is_known_slug: person.is_some() })
     }
 }
 

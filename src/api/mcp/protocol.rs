@@ -92,7 +92,7 @@ fn advice(code: Code) -> &'static str {
         Code::PermissionDenied | Code::ChannelArchived | Code::ScopeMissing | Code::TokenLimited => {
             "Tell the user, and don't try again"
         }
-        Code::RateLimited | Code::Overloaded | Code::DiskFull => "Wait before you try again",
+        Code::RateLimited | Code::BytesUsedUp | Code::Overloaded | Code::DiskFull => "Wait before you try again",
         Code::TooSlow => "Ask for less: a rarer word, or a shorter time",
         Code::OutcomeUnknown => "Read the channel before you post again",
         _ => "Correct the arguments and call the tool again",

@@ -130,14 +130,15 @@ pub fn find_by_notification_token(conn: &View, token: &str) -> Result<Option<Cal
 
 fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql, now: Time) -> Result<Option<Caller>> {
     let sql = format!(
-        "select s.id, s.user_id, u.role, s.scopes, s.is_limited from sessions s join users u on u.id = s.user_id
+        "select s.id, s.user_id, u.role, coalesce(b.owner_id, s.user_id), s.scopes, s.is_limited
+         from sessions s join users u on u.id = s.user_id left join bots b on b.user_id = s.user_id
          where {by} and s.ended_at is null and s.expires_at > ?2 and {USABLE}"
     );
     let caller = |row: &Row| {
-        let (session, user, role) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (scopes, is_limited): (Option<Scopes>, bool) = (row.get(3)?, row.get(4)?);
+        let (session, user, role, person) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        let (scopes, is_limited): (Option<Scopes>, bool) = (row.get(4)?, row.get(5)?);
         let grant = scopes.map_or(Grant::Session, |scopes| Grant::Token { scopes, is_limited });
-        Ok(Caller { user, session, role, grant })
+        Ok(Caller { user, session, role, person, grant })
     };
     Ok(conn.prepare_cached(&sql)?.query_row((value, now), caller).optional()?)
 }

@@ -215,6 +215,7 @@ impl UnderWay {
     /// called must still be allowed to post there. What a member has fed with their bearer stays in their words.
     fn show(&self, tx: &mut Tx, answer: &Answer) -> Result<Reply> {
         let feed = &answer.feed;
+        tx.quotas().charge_person(access::answerable_person(tx, self.user)?, feed.message.len())?;
         let access = access::require_poster(tx, Caller::operator_as(self.user), self.channel, UNKNOWN_CHANNEL)?;
         let replaced = self.message.filter(|_| answer.shown == Shown::InPlace);
         if replaced.is_none() && answer.shown != Shown::ToAll {

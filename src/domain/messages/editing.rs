@@ -58,6 +58,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
 /// Replaces the text of a message, and what can be clicked. All checks were made.
 pub(in crate::domain) fn replace(tx: &mut Tx, message: Message, content: &str, actions: Option<&Actions>) -> Result<Message> {
     let (id, channel) = (message.id, message.channel);
+    tx.quotas().charge_organisation(message.organisation, content.len())?;
     let mentions = mentions::find(tx, channel, content)?;
     let actions = actions.map(Actions::to_json).transpose()?;
     let sql = "update messages set content = ?2, mentions = ?3, actions = ?5, updated_at = ?4, edited_at = ?4 where n = ?1";

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Writes a message, as a reply if there is a root, with its mentions and the counters that it changes, and announces it. All
-/// checks were made. 422 when the id is taken.
+/// checks were made. 422 when the id is taken; 429 if the organisation has written as much as it may.
 pub(in crate::domain) fn write(tx: &mut Tx, mut message: Message, root: Option<Root>) -> Result<Message> {
     message.mentions = mentions::find(tx, message.channel, &message.content)?;
     write_as_is(tx, message, root)
@@ -23,6 +23,7 @@ pub(in crate::domain) fn write(tx: &mut Tx, mut message: Message, root: Option<R
 /// Works like [`write()`], and keeps the mentions that the message has: none if it is new. For texts by strangers, who must not
 /// notify anybody.
 pub(in crate::domain) fn write_as_is(tx: &mut Tx, mut message: Message, root: Option<Root>) -> Result<Message> {
+    tx.quotas().charge_organisation(message.organisation, message.content.len())?;
     let channel = message.channel;
     if let Some(root) = &root {
         (message.thread, message.is_reply) = (root.id, true);

@@ -116,9 +116,9 @@ struct FeedTarget {
 /// The refusal of a feed to an unknown slug.
 pub const UNKNOWN: Error = Error::NotFound(Code::WebhookNotFound);
 
-/// Whether a webhook has this slug, even if it takes no feeds now.
-pub fn is_known_slug(conn: &Connection, slug: &str) -> Result<bool> {
-    Ok(find(conn, slug)?.is_some())
+/// The person who answers for the feeds of the webhook with this slug, even if it takes none now.
+pub fn answerable_person(conn: &Connection, slug: &str) -> Result<Option<UserId>> {
+    find(conn, slug)?.map(|target| access::answerable_person(conn, target.owner)).transpose()
 }
 
 /// Posts a feed under the webhook's names, where the feed gives none, and records it with what was received. A paused webhook

@@ -64,6 +64,7 @@ impl Scene {
             user: UserId(id(&client.user_id)),
             session: SessionId::new(),
             role: PlatformRole::User,
+            person: UserId(id(&client.user_id)),
             grant: Grant::Session,
         };
         let (ada, grace) = (caller(&ada), caller(&grace));

@@ -1,6 +1,7 @@
 mod bad_input;
 mod bodies;
 mod bounds;
+mod byte_quotas;
 mod client;
 mod compression;
 mod connections;

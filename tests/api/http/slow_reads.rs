@@ -113,14 +113,15 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
     let folder = server.end_and_keep().await;
     let settings = Settings::for_folder(folder.path());
     let app = wiring::open(&settings, std::net::SocketAddr::from(([127, 0, 0, 1], 80)), Clock::default()).unwrap();
-    let seven =
-        async |user: UserId| {
-            let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User, grant: Grant::Session };
-            app.read_slow_in_organisation(caller, organisation, |conn| {
-                Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)
-            })
-            .await
-        };
+    let seven = async |user: UserId| {
+        let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User, person: user, grant: Grant::Session };
+        app.read_slow_in_organisation(
+            caller,
+            organisation,
+            |conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?),
+        )
+        .await
+    };
     let member = UserId(ada.user_id.parse().unwrap());
     let (release, reading) = held(&app.db, Class::Member(UserId::new(), organisation)).await;
     let mut waiting = Box::pin(seven(member));

@@ -37,6 +37,7 @@ fn page(server: &Server, client: &Client, organisation: &str) -> (usize, i64) {
         user: UserId(client.user_id.parse().unwrap()),
         session: SessionId::new(),
         role: PlatformRole::User,
+        person: UserId(client.user_id.parse().unwrap()),
         grant: Grant::Session,
     };
     let organisation = OrganisationId(organisation.parse().unwrap());

@@ -35,7 +35,7 @@ fn note(event: TraceEvent) {
 async fn place(member: &Client, organisation: &str) -> (ChannelId, Caller) {
     let user = UserId(member.user_id.parse().unwrap());
     let channel = ChannelId(member.general(organisation).await.parse().unwrap());
-    (channel, Caller { user, session: SessionId::new(), role: PlatformRole::User, grant: Grant::Session })
+    (channel, Caller { user, session: SessionId::new(), role: PlatformRole::User, person: user, grant: Grant::Session })
 }
 
 /// The statements of one job, without the transaction around it.
@@ -89,6 +89,7 @@ async fn a_post_is_six_statements_and_a_reply_ten() {
         user: UserId(grace.user_id.parse().unwrap()),
         session: SessionId::new(),
         role: PlatformRole::User,
+        person: UserId(grace.user_id.parse().unwrap()),
         grant: Grant::Session,
     };
     let thread = MessageId::new();

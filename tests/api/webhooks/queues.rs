@@ -52,6 +52,7 @@ async fn a_webhook_is_not_changed_before_all_earlier_messages_are_queued_for_it(
         user: UserId(ada.user_id.parse().unwrap()),
         session: SessionId::new(),
         role: PlatformRole::User,
+        person: UserId(ada.user_id.parse().unwrap()),
         grant: Grant::Session,
     };
     let (channel, webhook) = (ChannelId(channel.parse().unwrap()), WebhookId(hook.id.parse().unwrap()));

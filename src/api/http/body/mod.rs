@@ -7,7 +7,7 @@ mod role;
 use std::{
     ops::Deref,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -29,7 +29,9 @@ pub use self::{
 };
 use crate::{
     error::{Code, Error, Refusal},
+    id::UserId,
     net::bounded_request_body,
+    state::App,
 };
 
 /// Bytes of a body of a sender without a session.
@@ -41,19 +43,20 @@ pub const FEED: usize = 256 << 10;
 /// Bytes of a body of the contact form, which holds more text than other operations without a session.
 pub const CONTACT: usize = 64 << 10;
 
-/// How many bytes a request's body may have, and whether its sender has a session. The limit starts small, and each proof that
-/// the sender may send more raises it before the body is read. So an operation that sets no limit has the small one.
+/// How many bytes a request's body may have, whether its sender has a session, and who answers for it. The limit starts small, and
+/// each proof that the sender may send more raises it before the body is read. So an operation that sets no limit has the small one.
 #[derive(Clone)]
 pub struct Bound(Arc<Sender>);
 
 struct Sender {
     bytes: AtomicUsize,
     has_session: AtomicBool,
+    person: OnceLock<UserId>,
 }
 
 impl Default for Bound {
     fn default() -> Self {
-        Bound(Arc::new(Sender { bytes: WITHOUT_SESSION.into(), has_session: false.into() }))
+        Bound(Arc::new(Sender { bytes: WITHOUT_SESSION.into(), has_session: false.into(), person: OnceLock::new() }))
     }
 }
 
@@ -64,12 +67,26 @@ impl Bound {
         }
     }
 
-    /// Notes that the request has a live session.
-    pub fn note_live_session(req: &Request) {
+    /// Notes that the request has a live session, and the person who answers for what it writes.
+    pub fn note_live_session(req: &Request, person: UserId) {
         if let Some(Bound(sender)) = req.data() {
             sender.has_session.store(true, Relaxed);
         }
+        Bound::note_person(req, person);
         Bound::raise(req, WITH_SESSION);
+    }
+
+    /// Notes the person who answers for what the request writes, unless its session has told.
+    pub fn note_person(req: &Request, person: UserId) {
+        if let Some(Bound(sender)) = req.data() {
+            sender.person.get_or_init(|| person);
+        }
+    }
+
+    /// Counts bytes that came with the request for the person who answers for it, if there is one. 429 past their quota.
+    pub fn charge(req: &Request, bytes: usize) -> Result<(), Error> {
+        let person = req.data().and_then(|Bound(sender)| sender.person.get());
+        person.zip(req.data::<App>()).map_or(Ok(()), |(person, app)| app.quotas.charge_person(*person, bytes))
     }
 
     /// Whether the request has a live session.
@@ -122,9 +139,12 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     }
 }
 
-/// Reads a body within the limit of its request, or within `least` bytes if that is more. 413 past the limit.
+/// Reads a body within the limit of its request, or within `least` bytes if that is more, and counts its bytes: nearly all that is
+/// written comes in a body. 413 past the limit, 429 past the quota of bytes.
 pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
-    bounded_request_body::read(body, Bound::of(req).max(least)).await
+    let bytes = bounded_request_body::read(body, Bound::of(req).max(least)).await?;
+    Bound::charge(req, bytes.len())?;
+    Ok(bytes)
 }
 
 /// Works like [`read`]. 400 if the body is not declared to be JSON.
