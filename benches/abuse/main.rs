@@ -27,10 +27,11 @@ mod server;
 mod sockets;
 mod strangers;
 mod unread;
+mod writes;
 
 /// All scenarios, in the order in which they run.
 const SCENARIOS: &[&str] =
-    &["strangers", "pings", "commands", "bodies", "office", "programs", "answers", "unread", "pages", "comeback"];
+    &["strangers", "pings", "commands", "bodies", "office", "programs", "answers", "unread", "pages", "comeback", "writes"];
 
 #[tokio::main]
 async fn main() {
@@ -68,6 +69,7 @@ async fn defend(scenarios: &[&str]) {
             "unread" => unread::defend().await,
             "pages" => pages::defend().await,
             "comeback" => comeback::defend().await,
+            "writes" => writes::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
     }
@@ -86,6 +88,7 @@ async fn attack(scenario: &str) {
         "answers" => answers::attack(target),
         "unread" => unread::attack(target).await,
         "pages" => pages::attack(target),
+        "writes" => writes::attack(target).await,
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
     std::future::pending::<()>().await;

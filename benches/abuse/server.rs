@@ -45,6 +45,10 @@ impl Server {
         line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
     }
 
+    pub fn database(&self) -> std::path::PathBuf {
+        self.folder.path().join("data/tidings.db")
+    }
+
     pub fn files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
     }
