@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use crate::{
-    config::{DAY, FeedAuth, HOUR, Invitations, MINUTE, Registration, SECOND, Settings, Switch},
+    config::{DAY, FeedAuth, HOUR, Invitations, MINUTE, OrganisationsBy, Registration, SECOND, Settings, Switch},
     id::WebhookId,
     secret::{Hash, Keys},
 };
@@ -29,6 +29,7 @@ pub struct Site {
     /// Whether the server's own web client is served.
     pub client: bool,
     pub registration: Registration,
+    pub organisations_by: OrganisationsBy,
     pub feed_auth: FeedAuth,
     /// Networks that webhooks may reach though they are not on the public internet.
     pub private_webhooks: Vec<IpNet>,
@@ -66,6 +67,7 @@ impl Site {
             web_url,
             client: settings.client == Switch::On,
             registration: settings.registration,
+            organisations_by: settings.founders(),
             feed_auth: settings.feed_auth,
             private_webhooks: settings.allow_private_webhooks.clone(),
             require_verified_email: settings.require_verified_email,

@@ -16,7 +16,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    config::Registration,
+    config::{OrganisationsBy, Registration},
     domain::{
         accounts::{Password, PersonName, Username},
         channels::{Description, Topic, direct_messages, members, record},
@@ -43,6 +43,12 @@ impl Api {
                 Registration::Open => "open",
                 Registration::Invited => "invited",
                 Registration::Closed => "closed",
+            }
+            .into(),
+            organisations_by: match app.site.organisations_by {
+                OrganisationsBy::Superadmins => "superadmins",
+                OrganisationsBy::Members => "members",
+                OrganisationsBy::Anyone => "anyone",
             }
             .into(),
             requires_verified_email: app.site.require_verified_email,
@@ -81,6 +87,9 @@ struct Features {
     version: String,
     /// Who may register: `open` is everybody, `invited` those with an open invitation, `closed` nobody.
     registration: String,
+    /// Who may create organisations: `superadmins`, `members` is them and the active members of an organisation, `anyone` everybody
+    /// with an account.
+    organisations_by: String,
     /// Whether log-in is refused until the e-mail address is verified.
     requires_verified_email: bool,
     /// Whether mails leave the server; otherwise its log has them, and links come from the administrator.

@@ -99,6 +99,7 @@ impl Api {
                 Some(centrifugo) => format!("{}{WEBSOCKET}", centrifugo.url().replacen("http", "ws", 1)),
             },
             client_build: web::client::build_id().into(),
+            can_create_organisations: start.may_found,
         };
         Ok(ok("Start retrieved successfully", start))
     }
@@ -144,6 +145,8 @@ struct Start {
     push_url: String,
     /// The build of the server's own web client. A page of another build loads itself again.
     client_build: String,
+    /// Whether the caller may create organisations (`organisations_by` of `GET /features`).
+    can_create_organisations: bool,
 }
 
 /// An organisation with what the caller has not read in it.

@@ -85,7 +85,7 @@ impl Scene {
             people.insert(*username, by_operator::create(tx, &new, hash)?);
         }
         let owner = Caller::operator_as(people[PEOPLE[0].0]);
-        let organisation = organisations::create(tx, owner, Edit { name: Some(ORGANISATION.into()), ..Edit::default() })?.id;
+        let organisation = organisations::found(tx, owner, Edit { name: Some(ORGANISATION.into()), ..Edit::default() })?.id;
         let others: Vec<UserId> = PEOPLE[1..].iter().map(|(username, ..)| people[username]).collect();
         for user in &others {
             let role = roles::find_named(tx, organisation, "member")?.ok_or_else(|| Error::internal("the role is built in"))?;

@@ -200,6 +200,15 @@ pub enum Registration {
     Closed,
 }
 
+/// Who may found organisations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum OrganisationsBy {
+    Superadmins,
+    /// Active members of an organisation.
+    Members,
+    Anyone,
+}
+
 /// The settings of `tidings serve`.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
@@ -246,6 +255,10 @@ pub struct Settings {
     /// with an account still accept invitations
     #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "open|invited|closed")]
     pub registration: Registration,
+
+    /// Who may create organisations, besides superadmins and `tidings org create`; members are the active ones of any organisation [default: anyone with `--registration open`, otherwise members]
+    #[arg(long, env = "TIDINGS_ORGANISATIONS_BY", value_name = "superadmins|members|anyone")]
+    pub organisations_by: Option<OrganisationsBy>,
 
     /// Require a verified e-mail address for every session
     ///
@@ -371,6 +384,14 @@ impl Settings {
             return Err(Error::failed(format!("--base-url {base}: with --domain the server speaks https")));
         }
         Ok((base.clone(), web?.unwrap_or(base)))
+    }
+
+    /// Who may found organisations, by the setting or by who may register.
+    pub fn founders(&self) -> OrganisationsBy {
+        self.organisations_by.unwrap_or(match self.registration {
+            Registration::Open => OrganisationsBy::Anyone,
+            Registration::Invited | Registration::Closed => OrganisationsBy::Members,
+        })
     }
 
     /// The default settings, for the given data folder.

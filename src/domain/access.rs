@@ -9,7 +9,8 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::{
-    db::{Columns, text_enum},
+    config::OrganisationsBy,
+    db::{Columns, View, text_enum},
     domain::{
         rights::Rights,
         scopes::{Grant, Scope},
@@ -68,6 +69,17 @@ impl Caller {
     pub fn require_platform_role(self, role: PlatformRole) -> Result<()> {
         if self.has_platform_role(role) { Ok(()) } else { Err(LACKING) }
     }
+}
+
+/// Checks that the caller may found organisations, as `--organisations-by` says: 403 if not. Superadmins always may.
+pub fn require_founder(conn: &View, caller: Caller) -> Result<()> {
+    let may = caller.has_platform_role(PlatformRole::Superadmin)
+        || match conn.site().organisations_by {
+            OrganisationsBy::Anyone => true,
+            OrganisationsBy::Members => is_member_of_any(conn, caller.user)?,
+            OrganisationsBy::Superadmins => false,
+        };
+    if may { Ok(()) } else { Err(Error::Forbidden(Code::FoundingRestricted, "You may not create organisations on this server")) }
 }
 
 // An organisation --------------------------------------------------------------------------------
@@ -162,6 +174,15 @@ pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId)
     );
     let row = |row: &Row| Ok(Membership { rights: row.get(0)? });
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, user), row).optional()?)
+}
+
+/// Whether the user is a member of any organisation, as [`membership`] means it.
+pub fn is_member_of_any(conn: &Connection, user: UserId) -> Result<bool> {
+    let sql = format!(
+        "select 1 from organisation_members m join organisations o on o.id = m.organisation_id
+         where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null limit 1"
+    );
+    Ok(conn.prepare_cached(&sql)?.exists([user])?)
 }
 
 /// Checks that the caller is a member of the organisation. `refusal` is [`OUTSIDER`] or [`UNKNOWN_ORGANISATION`].

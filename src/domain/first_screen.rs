@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use crate::{
-    db::Columns,
+    db::{Columns, View},
     domain::{
         access::{self, Caller, Membership},
         accounts::{self, User, sessions},
@@ -36,6 +36,8 @@ pub struct Start {
     /// By name, with what is unread in the channels and direct messages of each: mentions in all, posts where they are not muted.
     pub organisations: Vec<(Own, Counts)>,
     pub open: Option<Open>,
+    /// Whether the caller may found another organisation.
+    pub may_found: bool,
 }
 
 /// The organisation that the client shows.
@@ -50,7 +52,7 @@ pub struct Open {
 
 /// Reads the start with the organisation of this slug open; without one the caller's current organisation, or else the first. 404
 /// for the slug of an organisation that the caller is no member of.
-pub fn read(conn: &Connection, caller: Caller, slug: Option<&str>) -> Result<Start> {
+pub fn read(conn: &View, caller: Caller, slug: Option<&str>) -> Result<Start> {
     let user = accounts::own(conn, caller)?;
     let expires_at = sessions::expiry(conn, caller)?;
     let mut unread = unread(conn, caller)?;
@@ -64,7 +66,8 @@ pub fn read(conn: &Connection, caller: Caller, slug: Option<&str>) -> Result<Sta
         let counts = unread.remove(&one.id).unwrap_or_default();
         (one, counts)
     });
-    Ok(Start { organisations: organisations.collect(), user, expires_at, open })
+    let may_found = access::require_founder(conn, caller).is_ok();
+    Ok(Start { organisations: organisations.collect(), user, expires_at, open, may_found })
 }
 
 impl Open {

@@ -222,6 +222,9 @@ codes! {
     NotInChannel = "not_in_channel", 403 | 422;
     /// There is no such channel, or the caller may not see it. Remove it from the view.
     ChannelHidden = "channel_hidden", 403;
+    /// The caller may not create organisations: `GET /features` says who may, and who registered by a join link joins by it first. Don't
+    /// offer it; offer to open an invitation or a join link.
+    FoundingRestricted = "founding_restricted", 403;
     /// Only the owner of the organisation may do this. Say so, and don't offer it to others.
     OwnerOnly = "owner_only", 403;
     /// The owner of the organisation can't be removed, deactivated or given another role. Say that the organisation must get

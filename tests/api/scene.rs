@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidings::domain::scopes::Scope;
+use tidings::{config::OrganisationsBy, domain::scopes::Scope};
 use uuid::Uuid;
 
 use crate::{
@@ -122,9 +122,9 @@ impl Scene {
         Scene { folder, callers, browser, programs, own, foreign, private, direct }
     }
 
-    /// A server on a copy of the scene; the callers' sessions are good there.
+    /// A server on a copy of the scene, where members create organisations; the callers' sessions are good there.
     pub async fn server(&self) -> Server {
-        Server::on_copy_of(self.folder.path(), |_| {}).await
+        Server::on_copy_of(self.folder.path(), |settings| settings.organisations_by = Some(OrganisationsBy::Members)).await
     }
 
     /// The scene with what was done on a server of it, which has ended and left this folder.

@@ -5,7 +5,7 @@ import { certificates } from '../sdk/lib/certificates.mjs'
 import { link, mailServer } from '../sdk/lib/mailserver.mjs'
 import { CLIENT, SECRET, startProvider } from '../sdk/lib/provider.mjs'
 import { BROWSERS, PHONE, WIDE, accessible, arrives, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
-import { PASSWORD, account, organisation, start } from './lib/server.mjs'
+import { PASSWORD, account, logIn, organisation, start } from './lib/server.mjs'
 
 const timeout = 120_000
 const FRESH = 'a louder harbour at noon'
@@ -438,6 +438,50 @@ test('every way in', { timeout: 3 * timeout, concurrency: 2 }, all => Promise.al
         await tab.close()
       })
     }
+  })
+
+  await whole.test('a server where members create organisations', { timeout }, async t => {
+    const { server, mails, step } = await scene(t, kind, browser, '--registration', 'invited')
+    const [, token] = /http\S+\/setup\?token=(\S+)/.exec(server.output())
+    const root = { email: 'root@example.org', password: PASSWORD }
+    const body = JSON.stringify({ token, ...root, first_name: 'Ada', last_name: 'King', organisation: 'Harbour' })
+    const made = await fetch(`${server.url}/setup/administrator`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+    assert.equal(made.status, 201)
+    const ada = await logIn(server, root.email)
+    const [harbour] = await ada.call('GET', '/users/organisations')
+
+    await step('who is in none reads how to get into one, before and after', async person => {
+      const { page, open, look } = person
+      await ada.call('POST', '/invite', { org_id: harbour.id, emails: ['grace@example.org'] })
+      await open('/sign-up')
+      await nameOneself(page, 'Grace', 'Holm')
+      await fill(page, 'E-mail address', 'grace@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Create the account')
+      await sees(page, 'You aren’t in an organisation')
+      await sees(page, 'Welcome, Grace Holm.')
+      assert.equal(await page.$('input'), null, 'no form that can only fail')
+      await look('alone')
+      await press(page, 'Check again')
+      await sees(page, 'You aren’t in an organisation yet.')
+      await open((await mailed(mails, 'grace@example.org')).address)
+      await press(page, 'Join as Grace Holm')
+      await assertIn(person)
+      const grace = await logIn(server, 'grace@example.org')
+      await ada.call('DELETE', `/organisations/${harbour.id}/users/${grace.id}`)
+      await sees(page, 'Grace Holm, you aren’t in an organisation any more')
+      await look('gone')
+    })
+
+    await step('who is in one makes another', async person => {
+      const { page, open } = person
+      await open('/sign-in?next=/new-organisation')
+      await signIn(page, root.email)
+      await fill(page, 'Name of the organisation', 'Lighthouse')
+      await press(page, 'Create the organisation')
+      await arrives(page, /^\/o\/lighthouse/)
+      await assertIn(person)
+    })
   })
 
   await whole.test('a server of verified people, with an identity provider', { timeout }, async t => {

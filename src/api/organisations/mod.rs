@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     domain::{
-        organisations,
+        organisations::{self, founding},
         text::{EmailIfAny, WebAddress},
     },
     error::Result,
@@ -38,10 +38,11 @@ pub struct Api;
 impl Api {
     /// Make an organisation
     ///
-    /// The caller becomes the owner and first member. The organisation starts with a channel `general`.
+    /// The caller becomes the owner and first member. The organisation starts with a channel `general`. For those whom
+    /// `organisations_by` of `GET /features` names, and for superadmins. Who registered by a join link first joins by it.
     #[oai(path = "/organisations", method = "post", operation_id = "createOrganisation", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewOrganisation>) -> Result<Created<Organisation>> {
-        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
+        let made = app.db.write_sized(body.1, move |tx| founding::create(tx, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
 

@@ -117,14 +117,14 @@ pub fn create_first_administrator(tx: &mut Tx, new: &New, password_hash: &str, o
         return Err(Error::Invalid(Code::SetupOver.says("This server has an administrator already")));
     }
     let user = accounts::by_operator::create(tx, new, password_hash)?;
-    organisations::create(tx, Caller::operator_as(user), organisation).map(drop)
+    organisations::found(tx, Caller::operator_as(user), organisation).map(drop)
 }
 
-/// Makes an organisation with the account of this address as its owner, as it could itself.
+/// Makes an organisation with the account of this address as its owner, whoever may found organisations.
 pub fn create(tx: &mut Tx, name: &str, owner: &str) -> Result<OrganisationId> {
     let owner = accounts::find_by_email(tx, owner)?.ok_or(NO_ACCOUNT)?;
     let new = Edit { name: Some(name.to_owned()), ..Edit::default() };
-    Ok(organisations::create(tx, Caller::operator_as(owner.id), new)?.id)
+    Ok(organisations::found(tx, Caller::operator_as(owner.id), new)?.id)
 }
 
 /// Deletes an organisation, as its owner could.

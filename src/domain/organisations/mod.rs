@@ -1,14 +1,15 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
-//! Below: members, the search for them, former members, memberships, how members leave, bots, who gets a leaver's bots, the
-//! event about a member, roles, slugs, invitations, join links, and what links are for. Uses access, accounts, channels,
-//! deferred_work, the log, mail_queue, page, rights and text.
+//! Below: who makes them, members, the search for them, former members, memberships, how members leave, bots, who gets a
+//! leaver's bots, the event about a member, roles, slugs, invitations, join links, and what links are for. Uses access,
+//! accounts, channels, deferred_work, the log, mail_queue, page, rights and text.
 
 pub mod bot_callbacks;
 mod bot_succession;
 pub mod bots;
 pub mod by_operator;
 pub mod former_members;
+pub mod founding;
 pub mod invitations;
 pub mod join_links;
 pub mod leaving;
@@ -115,8 +116,8 @@ impl Edit {
 }
 
 /// Makes an organisation, with the caller as owner and first member in the role `admin`, and with the default channel
-/// `general`. For everybody with an account; 400 beyond the quota of organisations per account.
-pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
+/// `general`. [`founding`] says who may; 400 beyond the quota of organisations per account.
+pub fn found(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
     let name = new.name.ok_or_else(|| Error::BadRequest(Code::Required.says("name is required").at("name")))?;
     let owner = accounts::own(tx, caller)?;

@@ -110,7 +110,7 @@ function show() {
     else if (opened && isTalk()) {
       if (isInOne) mountOnce('chat', () => chat(opened))
       else if (isInAny) void openAnother(opened)
-      else go('/new-organisation', { replace: true })
+      else go('/new-organisation?gone', { replace: true })
     } else if (!opened && needsSession()) void alone(begin)
     else later('entry', entryScreen)
   })

@@ -28,7 +28,10 @@ use crate::{
     shapes::{SESSION, USER, assert_shape},
 };
 use serde_json::{Value, json};
-use tidings::{config::Registration, error::Code};
+use tidings::{
+    config::{OrganisationsBy, Registration},
+    error::Code,
+};
 
 async fn register(client: &Client, body: Value) -> crate::harness::Reply {
     client.post("/auth/register", body).await
@@ -271,7 +274,11 @@ async fn log_out_says_that_it_was_successful() {
 #[tokio::test]
 async fn registration_can_be_limited_to_invited_addresses() {
     // The owner is there before the policy is.
-    let server = Server::with(|settings| settings.registration = Registration::Invited).await;
+    let server = Server::with(|settings| {
+        settings.registration = Registration::Invited;
+        settings.organisations_by = Some(OrganisationsBy::Anyone);
+    })
+    .await;
     let refused = json!({ "email": "ada@example.org", "password": PASSWORD });
     register(&server.anonymous(), refused.clone()).await.expect(403);
     let owner = server.write(|tx| {

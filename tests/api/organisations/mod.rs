@@ -3,6 +3,7 @@
 pub mod acceptance;
 mod bot_owners;
 mod bots;
+mod founding;
 mod heirs;
 pub mod invitations;
 mod inviting;

@@ -51,6 +51,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const ended = signal(/** @type {Ended} */ (null))
   /** The server's build of the client. */
   const build = signal(/** @type {string | null} */ (null))
+  const mayFound = signal(false)
   let pushUrl = '/connection/websocket'
   const isOver = () => ended.peek() !== null
   const myId = () => me.peek()?.id ?? ''
@@ -99,6 +100,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     userKnown(start.user.id)
     me.value = start.user
     build.value = start.client_build ?? null
+    mayFound.value = Boolean(start.can_create_organisations)
     pushUrl = start.push_url ?? pushUrl
     people.rename(start.user)
     streams.keepTokens(start.tokens)
@@ -220,7 +222,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     ownNames, isKnown: () => isKnown, started })
 
   return {
-    api, me, ended, build, drafts, threads, outgoing, messages, commands, reminders,
+    api, me, ended, build, mayFound, drafts, threads, outgoing, messages, commands, reminders,
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,

@@ -89,7 +89,7 @@ function organisationBar(store) {
       checked: each.id === open()?.id,
       run: () => go(`/o/${encodeURIComponent(each.organisation_slug)}`),
     })),
-    { label: t('talk.newOrganisation'), icon: 'plus', run: () => go('/new-organisation') },
+    store.mayFound.peek() && { label: t('talk.newOrganisation'), icon: 'plus', run: () => go('/new-organisation') },
     Boolean(open()?.permissions.can_invite_members) && { label: t('talk.invite'), icon: 'mail', run: () => go(`${settings()}/invitations`) },
     { label: t('talk.organisationSettings'), icon: 'gear', run: () => go(settings()) },
     leaving(store),

@@ -1,4 +1,4 @@
-// Somebody who is signed in and a member of no organisation makes one, or waits to be invited.
+// Somebody who is signed in makes an organisation, if the server lets them; or is in none, and reads how to get into one.
 
 import { signal } from '../../base/signal.js'
 import { rich, t } from '../../text/words.js'
@@ -14,16 +14,30 @@ import { logOut, nameOf, whoIsHere } from './session.js'
  */
 
 /** @param {Way} way */
-export const newOrganisation = way => later(() => whoIsHere(way.requests), user => {
-  if (user) return asUser(way, user)
-  return card({ title: t('entry.first_title'), lead: t('entry.first_signed_out') }, mainLink('/sign-in?next=/new-organisation', t('entry.sign_in')))
+export const newOrganisation = way => later(() => known(way), found => {
+  if (!found) return card({ title: t('entry.first_title'), lead: t('entry.first_signed_out') }, mainLink('/sign-in?next=/new-organisation', t('entry.sign_in')))
+  return found.isIn ? asMember(way, found.user) : asNobodysMember(way, found.user)
 })
 
-/**
- * @param {Way} way
- * @param {User} user
- */
-function asUser({ requests, arrive, go }, user) {
+/** Who is signed in, and whether they are in an organisation: the current one may be one that they have lost. @param {Way} way */
+async function known({ requests }) {
+  const user = await whoIsHere(requests)
+  return user && { user, isIn: (await requests.listOwnOrganisations({ limit: 1 })).data.length > 0 }
+}
+
+/** @param {Way} way @param {User} user @param {boolean} isIn */
+const mayFound = ({ features: { organisations_by: by } }, user, isIn) => user.role === 'superadmin' || by === 'anyone' || (by === 'members' && isIn)
+
+/** @param {Way} way @param {User} user */
+function asMember(way, user) {
+  const back = below(to('/', t('entry.another_back')))
+  if (mayFound(way, user, true)) return card({ title: t('entry.another_title') }, make(way), back)
+  return card({ title: t('entry.another_title'), lead: t('entry.founding_restricted') }, back)
+}
+
+/** @param {Way} way @param {User} user */
+function asNobodysMember(way, user) {
+  const { requests, route, arrive, go } = way
   const found = signal('')
   const look = async () => {
     const { data } = await requests.listOwnOrganisations({ limit: 1 })
@@ -34,22 +48,30 @@ function asUser({ requests, arrive, go }, user) {
     await logOut(requests)
     go('/sign-in')
   }
-  const make = () => form({
-    children: [organisationName(t('entry.organisation_hint'))],
-    button: t('entry.first_button'),
-    submit: async values => {
-      const { data } = await requests.createOrganisation({ name: value(values, 'organisation') })
-      await arrive(`/o/${data.organisation_slug}`)
-    },
-  })
-  if (user.current_org) return card({ title: t('entry.another_title') }, make(), below(to('/', t('entry.another_back'))))
-  return card({ title: t('entry.first_title'), lead: rich('entry.first_lead', { name: h('bdi', null, nameOf(user)) }) },
-    make(),
-    h('section', { class: 'entry-apart' },
-      h('h2', null, t('entry.first_wait_title')),
-      h('p', { class: 'quiet' }, rich('entry.first_wait', { address: h('bdi', null, user.email) })),
+  const name = h('bdi', null, nameOf(user))
+  const address = h('bdi', null, user.email)
+  const isGone = route.query.has('gone')
+  const may = mayFound(way, user, false)
+  const lead = isGone ? rich('entry.gone_lead', { name }) : rich(may ? 'entry.first_lead' : 'entry.alone_lead', { name })
+  return card({ title: may && !isGone ? t('entry.first_title') : t('entry.alone_title'), lead },
+    may && make(way),
+    h('section', { class: may ? 'entry-apart' : 'entry-ways' },
+      h('h2', null, may ? t('entry.first_wait_title') : t('entry.alone_ways')),
+      may
+        ? h('p', { class: 'quiet' }, rich('entry.first_wait', { address }))
+        : h('ul', null, h('li', null, t('entry.alone_open')), h('li', null, rich('entry.alone_ask', { address }))),
       below(
         form({ class: 'entry-quiet-form', children: [], button: t('entry.first_look'), submit: look }),
         form({ class: 'entry-quiet-form', children: [], button: t('entry.sign_out'), submit: leave })),
       h('p', { role: 'status', class: 'small' }, () => found.value)))
 }
+
+/** @param {Way} way */
+const make = ({ requests, arrive }) => form({
+  children: [organisationName(t('entry.organisation_hint'))],
+  button: t('entry.first_button'),
+  submit: async values => {
+    const { data } = await requests.createOrganisation({ name: value(values, 'organisation') })
+    await arrive(`/o/${data.organisation_slug}`)
+  },
+})

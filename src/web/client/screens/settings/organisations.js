@@ -16,7 +16,9 @@ import { isOwner, roleTitle } from './rights.js'
 export const organisations = store => part(t('settings.organisations'), t('settings.organisationsIntro'),
   fetched(async () => (await store.api.listOwnOrganisations({})).data, all => [
     list(h('ul', { class: 'items' }), () => all.value, each => each.id, each => row(store, all, each.peek())),
-    h('p', null, h('a', { class: 'button', href: '/new-organisation' }, t('settings.organisationMake'))),
+    store.mayFound.peek()
+      ? h('p', null, h('a', { class: 'button', href: '/new-organisation' }, t('settings.organisationMake')))
+      : h('p', { class: 'quiet small' }, t('settings.organisationMakeNot')),
   ]))
 
 /** @param {Store} store @param {All} all @param {Own} own */

@@ -112,6 +112,13 @@ export default {
   first_wait: 'Dann bitte sie, {address} einzuladen oder dir einen Beitrittslink zu schicken, und öffne ihn in diesem Browser.',
   first_look: 'Noch einmal nachsehen',
   first_none: 'Du bist noch in keiner Organisation.',
+  alone_title: 'Du bist in keiner Organisation',
+  alone_lead: 'Willkommen, {name}. Du bist in keiner Organisation, und auf diesem Server kann nur eine anlegen, wer schon in einer ist.',
+  gone_lead: '{name}, du bist in keiner Organisation mehr: Du hast die letzte verlassen, jemand hat dich daraus entfernt, oder sie wurde gelöscht.',
+  alone_ways: 'So kommst du hinein',
+  alone_open: 'Wenn du eine Einladung oder einen Beitrittslink hast, öffne ihn in diesem Browser.',
+  alone_ask: 'Sonst bitte jemanden, der die Organisation deines Teams verwaltet, {address} einzuladen.',
+  founding_restricted: 'Auf diesem Server legen nur die Administratoren des Servers Organisationen an. Frag dort nach.',
 
   // Links, die nicht mehr gehen
   link_used: 'Dieser Link wurde schon benutzt',

@@ -88,6 +88,7 @@ export default {
   not_a_member: 'Diese Organisation gibt es nicht, oder du gehörst nicht dazu.',
   not_in_channel: 'Du bist nicht in diesem Kanal. Tritt ihm zuerst bei.',
   channel_hidden: 'Diesen Kanal gibt es nicht, oder du kannst ihn nicht sehen.',
+  founding_restricted: 'Du kannst hier keine Organisation anlegen. Lass dich einladen, oder öffne den Link, mit dem du dich registriert hast.',
   owner_only: 'Das kann nur die Person tun, der die Organisation gehört.',
   owner_protected: 'Dieser Person gehört die Organisation. Zuerst muss sie jemand anderem gehören.',
   author_only: 'Nur wer eine Nachricht geschrieben hat, kann sie bearbeiten.',

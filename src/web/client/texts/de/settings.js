@@ -72,6 +72,7 @@ export default {
   organisationOpen: 'gerade offen',
   organisationGo: 'Öffnen',
   organisationMake: 'Neue Organisation',
+  organisationMakeNot: 'Organisationen legen hier nur die Administratoren des Servers an.',
   organisationLeave: 'Verlassen',
   organisationLeaveTitle: '{name} verlassen?',
   organisationLeaveText: 'Du verlierst sofort den Zugang zu allen Kanälen und Nachrichten. Zurück kommst du nur mit einer Einladung.',

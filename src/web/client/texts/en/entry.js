@@ -112,6 +112,13 @@ export default {
   first_wait: 'Then ask them to invite {address}, or to send you a link to join, and open it in this browser.',
   first_look: 'Check again',
   first_none: 'You aren’t in an organisation yet.',
+  alone_title: 'You aren’t in an organisation',
+  alone_lead: 'Welcome, {name}. Your account isn’t in an organisation, and on this server you need to be in one before you can create another.',
+  gone_lead: '{name}, you aren’t in an organisation any more: you left your last one, somebody removed you from it, or it was deleted.',
+  alone_ways: 'How to get in',
+  alone_open: 'If you have an invitation or a link to join, open it in this browser.',
+  alone_ask: 'Otherwise ask an administrator of your team’s organisation to invite {address}.',
+  founding_restricted: 'On this server, only its administrators create organisations. Ask one of them.',
 
   // Links that don't work any more
   link_used: 'This link has already been used',

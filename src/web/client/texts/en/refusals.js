@@ -88,6 +88,7 @@ export default {
   not_a_member: 'There is no such organisation, or you aren’t in it.',
   not_in_channel: 'You aren’t in this channel. Join it first.',
   channel_hidden: 'There is no such channel, or you can’t see it.',
+  founding_restricted: 'You can’t create organisations here. Ask to be invited, or open the link that you registered with.',
   owner_only: 'Only the owner of the organisation can do this.',
   owner_protected: 'This person owns the organisation. Somebody else must become the owner first.',
   author_only: 'Only the person who wrote a message can edit it.',

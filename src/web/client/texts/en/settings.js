@@ -72,6 +72,7 @@ export default {
   organisationOpen: 'open now',
   organisationGo: 'Open',
   organisationMake: 'New organisation',
+  organisationMakeNot: 'Only this server’s administrators create organisations.',
   organisationLeave: 'Leave',
   organisationLeaveTitle: 'Leave {name}?',
   organisationLeaveText: 'You lose access to its channels and messages at once. To come back, you need an invitation.',

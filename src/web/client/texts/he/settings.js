@@ -72,6 +72,7 @@ export default {
   organisationOpen: 'פתוח כעת',
   organisationGo: 'פתיחה',
   organisationMake: 'ארגון חדש',
+  organisationMakeNot: 'רק מנהלי השרת יוצרים כאן ארגונים.',
   organisationLeave: 'עזיבה',
   organisationLeaveTitle: 'לעזוב את {name}?',
   organisationLeaveText: 'הגישה לערוצים ולהודעות שלו תיפסק מיד. כדי לחזור תזדקקו להזמנה.',
