@@ -55,6 +55,13 @@ create table users (
 ) strict, without rowid;
 create index users_by_status_end on users (status_until) where status_until is not null;
 
+-- Accounts that somebody registered, until their first look after `due_at` shows whether they end or stay.
+create table unfinished_accounts (
+    user_id blob primary key references users (id),
+    due_at  integer not null
+) strict, without rowid;
+create index unfinished_accounts_by_due on unfinished_accounts (due_at);
+
 -- Accounts of OpenID Connect issuers.
 create table identities (
     issuer  text not null,
@@ -194,6 +201,7 @@ create table former_members (
     user_id         blob not null references users (id),
     primary key (organisation_id, user_id)
 ) strict, without rowid;
+create index former_members_by_user on former_members (user_id);
 
 -- Accounts of an organisation that programs alone use.
 create table bots (
@@ -247,6 +255,13 @@ create index join_links_newest on join_links (organisation_id, created_at desc, 
 create index join_links_by_role on join_links (role_id);
 create index join_links_by_maker on join_links (created_by);
 create index join_links_by_end on join_links (expires_at);
+
+-- Places of links that are taken by accounts which registered by them and join once their address is verified.
+create table join_places (
+    user_id blob primary key references users (id),
+    link_id blob not null references join_links (id) on delete cascade
+) strict, without rowid;
+create index join_places_by_link on join_places (link_id);
 
 -- Invitations that were mailed, and people who joined by links, on a day in UTC: by an account, in an organisation, by all accounts together that have not
 -- proved their mailbox, and by the whole server.

@@ -62,6 +62,7 @@
 //! domain/channel_purging: messages, slice_byte_budget, webhooks
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
+//! domain/unfinished_accounts: access, account_erasure, accounts
 //! domain/account_erasure: accounts, channels, deferred_work, organisations
 //! domain/consistency: messages
 //! domain/reminders: access, accounts, log, page, text

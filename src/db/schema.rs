@@ -85,6 +85,7 @@ const HISTORY: History = History {
         (25, include_str!("migrations/0025.sql")),
         (26, include_str!("migrations/0026.sql")),
         (27, include_str!("migrations/0027.sql")),
+        (28, include_str!("migrations/0028.sql")),
     ],
 };
 

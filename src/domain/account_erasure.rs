@@ -36,6 +36,14 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
             "{email} owns the organisation {name}: use `tidings org transfer` or `tidings org delete` first"
         )));
     }
+    revoke_access(tx, user)?;
+    tx.execute("delete from mails where recipient = ?1", [email])?;
+    tx.execute("delete from invitations where email = ?1", [email])?;
+    Ok(user)
+}
+
+/// Disables an account, ends its sessions, and deletes what lets somebody in by it and what it made for others to come in.
+pub(super) fn revoke_access(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.execute("update users set is_active = 0, updated_at = ?2 where id = ?1", (user, tx.now()))?;
     sessions::end_others(tx, user, None)?;
     tx.execute("delete from sessions where user_id = ?1", [user])?;
@@ -43,10 +51,9 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
     tx.execute("delete from code_requests where user_id = ?1", [user])?;
     tx.execute("delete from reminders where user_id = ?1", [user])?;
     tx.execute("delete from identities where user_id = ?1", [user])?;
-    tx.execute("delete from mails where recipient = ?1", [email])?;
-    tx.execute("delete from invitations where email = ?1", [email])?;
     left_behind::end_ways_in(tx, user)?;
-    Ok(user)
+    tx.execute("delete from unfinished_accounts where user_id = ?1", [user])?;
+    left_behind::give_back_kept_place(tx, user)
 }
 
 /// The address and the username of an erased account. Both are reserved, but somebody may have taken one before they were.

@@ -30,4 +30,5 @@ mod slice_byte_budget;
 pub mod streams;
 pub mod text;
 pub mod transfer;
+pub mod unfinished_accounts;
 pub mod webhooks;

@@ -16,6 +16,7 @@ use crate::{
         log::events,
         mail_queue,
         organisations::{invitations, join_links},
+        unfinished_accounts,
         webhooks::{self, history},
     },
     error::Result,
@@ -25,6 +26,8 @@ use crate::{
 
 /// Most rows that one write changes, so that it doesn't hold up other writes.
 const SLICE: u32 = 200;
+/// Most unfinished accounts that one write looks at: each that ends costs some twenty statements.
+const ENDING: u32 = 20;
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, so that an incident can be
 /// examined; and how long webhooks' events are kept after they were made, to be delivered or sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -65,6 +68,8 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| calling::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| login_codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune_used_tokens(tx, now, SLICE)).await?;
+    let here = app.clone();
+    in_slices(app, move |tx| unfinished_accounts::end_due(tx, ENDING, |user| here.push.activity.is_noted(user))).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune_unreferenced_events(tx, SLICE)).await?;
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;

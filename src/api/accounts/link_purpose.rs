@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::Visitor,
+            auth::{MaybeUser, Visitor},
             body::{Body, Text},
             envelope::{Success, ok},
         },
@@ -29,11 +29,12 @@ impl Api {
     ///
     /// Says what the token of a link is for and whether it still works, and uses nothing up. It tells nothing of the account,
     /// the address or the organisation. 404 for a token that this server does not know, or has forgotten: it does so 30 days
-    /// after the end of most links.
+    /// after the end of most links. No session is needed; with one, a join link is open as long as it keeps a place for the
+    /// caller.
     #[oai(path = "/auth/links/check", method = "post", operation_id = "checkLink", tag = "Tag::Accounts")]
-    async fn check(&self, app: Data<&App>, _visitor: Visitor, body: Body<LinkToken>) -> Result<Success<Link>> {
+    async fn check(&self, user: MaybeUser, app: Data<&App>, _visitor: Visitor, body: Body<LinkToken>) -> Result<Success<Link>> {
         let token = &body.token.0;
-        let (known, now) = (app.db.read(|conn| link_purpose::find_by_token(conn, token))?, app.clock.now());
+        let (known, now) = (app.db.read(|conn| link_purpose::find_by_token(conn, token, user.0))?, app.clock.now());
         let setup = app.setup.as_ref().and_then(|setup| setup.status(token, now));
         let link = match (known, setup) {
             (Some(known), _) => Link { purpose: known.purpose.into(), status: known.status.into() },

@@ -46,19 +46,21 @@ impl Api {
     /// Make an account
     ///
     /// Mails a link that verifies the address; log-in works before it is opened. Without a `username`, one is made from
-    /// the address.
+    /// the address. An account that is in no organisation, whose mailbox was never proved, ends once its sessions were not used for
+    /// a day: its address and username are free again.
     #[oai(path = "/auth/register", method = "post", operation_id = "register", tag = "Tag::Accounts")]
     async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<PlainCreated> {
         let name = |field: &Option<Text<PersonName>>| field.as_deref().unwrap_or_default().to_owned();
         let new = New::check(&body.email, body.username.as_deref(), &name(&body.first_name), &name(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
-        if let Some(token) = &body.join_token {
+        let join_token = into_string(body.0.join_token);
+        if let Some(token) = &join_token {
             Token::check(token, "join_token").map_err(Error::BadRequest)?;
+            app.db.read_without_position(|conn| join_links::find_open_to(conn, token, &new.email))?;
         }
         app.limits.mailed_link(visitor.address)?;
         let hash_password = app.hash_password(visitor.address, body.0.password.0).await?;
-        let join_token = into_string(body.0.join_token);
         let register = move |tx: &mut Tx| match &join_token {
             Some(token) => join_links::register(tx, token, &new, &hash_password),
             None => registration::register(tx, &new, &hash_password).map(drop),
@@ -204,8 +206,9 @@ struct NewAccount {
     username: Option<Text<UsernameIfAny>>,
     first_name: Option<Text<PersonName>>,
     last_name: Option<Text<PersonName>>,
-    /// The token of a join link. It counts as an invitation where registration is by invitation; the account joins later, by
-    /// `POST /join`.
+    /// The token of a join link, of which the account takes a place. It counts as an invitation where registration is by invitation.
+    /// The account joins at once; if its address must be verified first, the link keeps the place, and the account joins by
+    /// `POST /join` afterwards.
     join_token: Option<Text<Token>>,
 }
 

@@ -30,6 +30,7 @@ use crate::{
         webhooks::incoming_posts,
     },
     error::{Code, Error, Result},
+    id::UserId,
     limits::admission,
     net::client_address,
     secret::api_token,
@@ -195,6 +196,15 @@ pub struct MaybeBearer(pub Option<Caller>);
 impl<'a> FromRequest<'a> for MaybeBearer {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         Ok(MaybeBearer(session(req)?))
+    }
+}
+
+/// The user of an operation that anybody may call, and that tells a user more. A session that isn't good counts as none.
+pub struct MaybeUser(pub Option<UserId>);
+
+impl<'a> FromRequest<'a> for MaybeUser {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(MaybeUser(session(req).ok().flatten().map(|caller| caller.user)))
     }
 }
 

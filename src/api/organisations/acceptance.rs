@@ -11,7 +11,7 @@ use crate::{
     api::{
         accounts::LoggedIn,
         http::{
-            auth::{MaybeBearer, Visitor},
+            auth::{MaybeBearer, MaybeUser, Visitor},
             body::{Body, Text, into_string},
             envelope::{Success, ok},
             login_browser::Browser,
@@ -88,7 +88,8 @@ impl Api {
     /// Show what an invitation is to
     ///
     /// For whoever has a token of a pending invitation of the organisation, the mailed one or the inviter's, or of a join link
-    /// that works; no session is needed. Without such a token, the answer is that there is no such invitation.
+    /// that works. Without such a token, the answer is that there is no such invitation. No session is needed; with one, a join
+    /// link works as long as it keeps a place for the caller.
     #[oai(
         path = "/organisations/:org_id/load-org-info",
         method = "get",
@@ -97,6 +98,7 @@ impl Api {
     )]
     async fn preview(
         &self,
+        user: MaybeUser,
         _visitor: Visitor,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
@@ -104,7 +106,7 @@ impl Api {
         invitation_token: Query<Option<String>>,
     ) -> Result<Success<InvitationPreview>> {
         let token = invitation_token.0.unwrap_or_default();
-        let preview = app.db.read(|conn| link_purpose::preview(conn, *org_id, &token))?;
+        let preview = app.db.read(|conn| link_purpose::preview(conn, *org_id, &token, user.0))?;
         Ok(ok("Organisation info retrieved successfully", preview.into()))
     }
 }

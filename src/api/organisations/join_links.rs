@@ -22,7 +22,7 @@ use crate::{
         accounts::{New, Password, PersonName, UsernameIfAny, one_time_tokens::Token},
         organisations::join_links::{self, Domain, MOST_DAYS, MOST_USES},
         rights,
-        text::Email,
+        text::{Email, normalised_address},
     },
     error::{Code, Error, Result},
     id::{JoinLinkId, OrganisationId, UserId},
@@ -95,7 +95,7 @@ impl Api {
     /// With a bearer token, the caller's account joins. Without one, an account is made of the other fields by the rules of
     /// registration, with a mail that verifies its address: the link itself verifies none. Where the address must be verified
     /// first, because the server wants it or the link is for the addresses of a domain, that is 403: register with the link's
-    /// token as `join_token`, verify the address, log in, and join with the bearer. Every refusal leaves the link as it is.
+    /// token as `join_token`, which takes a place of the link, verify the address, log in, and join with the bearer. Every refusal leaves the link as it is.
     #[oai(path = "/join", method = "post", operation_id = "joinByLink", tag = "Tag::Invitations")]
     async fn join(
         &self,
@@ -115,8 +115,13 @@ impl Api {
             return Ok(ok(MESSAGE, started.into()));
         }
         // Hashing a password is costly, so check first that there is a link.
+        let address = email.as_deref().and_then(normalised_address);
         app.db.read_without_position(|conn| {
-            join_links::require_open_to_unverified(conn, &join_links::find_usable(conn, &token)?)
+            let link = match &address {
+                Some(address) => join_links::find_open_to(conn, &token, address)?,
+                None => join_links::find_usable(conn, &token)?,
+            };
+            join_links::require_open_to_unverified(conn, &link)
         })?;
         let [email, password] = [into_string(email).unwrap_or_default(), into_string(password).unwrap_or_default()];
         if let Some((missing, _)) = [("email", &email), ("password", &password)].into_iter().find(|(_, given)| given.is_empty()) {
@@ -185,7 +190,7 @@ struct JoinLink {
     domain: String,
     /// How many people may join.
     uses: u32,
-    /// How many have.
+    /// How many have, or have registered by the link and join later.
     used: u32,
     status: Status,
     created_by: UserId,

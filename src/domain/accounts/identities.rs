@@ -80,6 +80,7 @@ fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
     let picture = text::web_address_if_any(&person.picture, "picture").unwrap_or_default();
     // The issuer has verified the address at some time. Unless it is authoritative for the address, that is no proof.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
+    registration::note_unfinished(tx, id)?;
     let user = accounts::get(tx, id)?;
     if claims.is_authoritative_for(email) { mailbox_proof::prove(tx, user, Proof::Mailbox) } else { Ok(user) }
 }

@@ -1,11 +1,14 @@
 //! Registration: people make accounts for themselves, as far as the server's policy lets them.
 
+use std::time::Duration;
+
 use crate::{
-    config::Registration,
+    config::{DAY, Registration},
     db::{Tx, View},
     domain::accounts::{self, New, mailed_links, one_time_tokens::Purpose},
     error::{Code, Error, Result},
     id::UserId,
+    site::Site,
 };
 
 /// Makes an account and mails a verification link. Open to everybody whom the server's policy lets register. 403 if the
@@ -26,7 +29,21 @@ pub fn register_by_link(tx: &mut Tx, new: &New, password_hash: &str) -> Result<U
 fn make(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let user = accounts::create(tx, new, password_hash)?;
     mailed_links::mail_link(tx, &new.email, Purpose::EmailVerification)?;
+    note_unfinished(tx, user)?;
     Ok(user)
+}
+
+/// Notes that the account ends unless its owner goes on with it.
+pub fn note_unfinished(tx: &mut Tx, user: UserId) -> Result<()> {
+    let due = tx.now() + unfinished_lifetime(tx.site());
+    tx.prepare_cached("insert into unfinished_accounts (user_id, due_at) values (?1, ?2)")?.execute((user, due))?;
+    Ok(())
+}
+
+/// How long an account without a proved mailbox and without an organisation outlives its last use: a day, and as long as the link
+/// that verifies its address works.
+pub fn unfinished_lifetime(site: &Site) -> Duration {
+    DAY.max(site.verification_lifetime)
 }
 
 const CLOSED: Error = Error::Forbidden(Code::RegistrationClosed, "Registration is by invitation only");

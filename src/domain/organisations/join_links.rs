@@ -53,6 +53,7 @@ pub struct JoinLink {
     /// The domain of the addresses that may join; empty for all.
     pub domain: String,
     pub uses: u32,
+    /// The places that are taken, those that are kept for people who registered included.
     pub used: u32,
     pub created_at: Time,
     pub expires_at: Time,
@@ -168,9 +169,27 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<JoinLink>> {
     found.map(|link| with_status(conn, link)).transpose()
 }
 
+/// [`look_up`] for a caller who may have registered by the link: the place that it keeps for them is not one that others took.
+pub fn look_up_for(conn: &View, token: &str, user: Option<UserId>) -> Result<Option<JoinLink>> {
+    let Some(link) = look_up(conn, token)? else { return Ok(None) };
+    match user {
+        Some(user) if keeps_place(conn, &link, user)? => with_status(conn, JoinLink { used: link.used - 1, ..link }).map(Some),
+        _ => Ok(Some(link)),
+    }
+}
+
+fn keeps_place(conn: &View, link: &JoinLink, user: UserId) -> Result<bool> {
+    Ok(conn.prepare_cached("select 1 from join_places where user_id = ?1 and link_id = ?2")?.exists((user, link.id))?)
+}
+
 /// Finds a link that works. 400 if there is none, 422 if it is used up or expired, or who made it may no longer invite.
 pub fn find_usable(conn: &View, token: &str) -> Result<JoinLink> {
-    let link = look_up(conn, token)?.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The join link is invalid")))?;
+    find_usable_for(conn, token, None)
+}
+
+fn find_usable_for(conn: &View, token: &str, user: Option<UserId>) -> Result<JoinLink> {
+    let link = look_up_for(conn, token, user)?;
+    let link = link.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The join link is invalid")))?;
     match link.status {
         Status::Open => Ok(link),
         Status::Used => {
@@ -185,12 +204,9 @@ pub fn find_usable(conn: &View, token: &str) -> Result<JoinLink> {
 /// domain and the caller's is not one, 422 for a member, 429 beyond a daily bound of invitations.
 pub fn join(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     sessions::require_live(tx, caller)?;
-    let link = find_usable(tx, token)?;
     let user = accounts::own(tx, caller)?;
-    let domain = user.email.rsplit_once('@').map_or("", |(_, domain)| domain);
-    if !link.domain.is_empty() && domain != link.domain {
-        return Err(Error::Forbidden(Code::InvitationForAnother, "This link is for addresses of another domain"));
-    }
+    let link = find_usable_for(tx, token, Some(user.id))?;
+    require_domain(&link, &user.email)?;
     if !link.domain.is_empty() && !user.mailbox_proved {
         return Err(Error::Forbidden(
             Code::EmailUnverified,
@@ -210,22 +226,64 @@ pub fn join_as_new(
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
     let link = find_usable(tx, token)?;
+    require_domain(&link, &new.email)?;
     require_open_to_unverified(tx, &link)?;
     let id = registration::register_by_link(tx, new, password_hash)?;
     let user = accounts::get(tx, id)?;
     finish(tx, &link, user, device)
 }
 
-/// Makes an account as [`registration::register`] does, for somebody who will join by the link once their address is verified.
-/// The link counts as an invitation. 400 and 422 for a bad token, 403 if nobody may register.
+/// Makes an account as [`registration::register`] does, for the holder of a link, which counts as an invitation, and takes one of
+/// the link's places. The account is a member at once; if its address must be verified first, the link keeps the place until it
+/// joins. 400 and 422 for a bad token, 403 for an address of another domain and if nobody may register, 429 as in [`join`].
 pub fn register(tx: &mut Tx, token: &str, new: &New, password_hash: &str) -> Result<()> {
-    find_usable(tx, token)?;
-    registration::register_by_link(tx, new, password_hash).map(drop)
+    let link = find_open_to(tx, token, &new.email)?;
+    let id = registration::register_by_link(tx, new, password_hash)?;
+    if require_open_to_unverified(tx, &link).is_ok() {
+        return add_member(tx, &link, &accounts::get(tx, id)?);
+    }
+    take_place(tx, &link, id)?;
+    tx.prepare_cached("insert into join_places (user_id, link_id) values (?1, ?2)")?.execute((id, link.id))?;
+    Ok(())
+}
+
+/// Finds a link that works and lets in this address, verified or not: 403 if it is for addresses of another domain; other errors
+/// as in [`find_usable`].
+pub fn find_open_to(conn: &View, token: &str, email: &str) -> Result<JoinLink> {
+    let link = find_usable(conn, token)?;
+    require_domain(&link, email).map(|()| link)
+}
+
+/// Checks that the link is for addresses of this one's domain: 403 if not.
+fn require_domain(link: &JoinLink, email: &str) -> Result<()> {
+    let domain = email.rsplit_once('@').map_or("", |(_, domain)| domain);
+    if link.domain.is_empty() || domain == link.domain {
+        return Ok(());
+    }
+    Err(Error::Forbidden(Code::InvitationForAnother, "This link is for addresses of another domain"))
+}
+
+/// Checks that the account did not register by a link that still lets it in: 403 if it did, unless it is a member of some
+/// organisation. Its first organisation is the link's.
+pub fn require_no_kept_place(conn: &View, user: UserId) -> Result<()> {
+    let sql = format!("{SELECT} join join_places p on p.link_id = l.id where p.user_id = ?1 and o.deleted_at is null");
+    let Some(link) = conn.prepare_cached(&sql)?.query_row([user], from_row).optional()? else { return Ok(()) };
+    let link = with_status(conn, JoinLink { used: link.used - 1, ..link })?;
+    if link.status != Status::Open || access::is_member_of_any(conn, user)? {
+        return Ok(());
+    }
+    Err(Error::Forbidden(Code::FoundingRestricted, "Join by the link that you registered with first"))
 }
 
 /// Describes an open link of the organisation to the holder of its token. None for every other text.
-pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result<Option<acceptance::Preview>> {
-    let Some(link) = look_up(conn, token)?.filter(|link| link.organisation == organisation && link.status == Status::Open) else {
+pub fn preview(
+    conn: &View,
+    organisation: OrganisationId,
+    token: &str,
+    user: Option<UserId>,
+) -> Result<Option<acceptance::Preview>> {
+    let link = look_up_for(conn, token, user)?;
+    let Some(link) = link.filter(|link| link.organisation == organisation && link.status == Status::Open) else {
         return Ok(None);
     };
     let maker = accounts::get(conn, link.created_by)?.shown_name();
@@ -252,21 +310,35 @@ pub fn require_open_to_unverified(conn: &View, link: &JoinLink) -> Result<()> {
     ))
 }
 
-/// Takes one of the link's places for the user, who joins and gets a session.
+/// Makes the user a member by the link, and begins a session.
 fn finish(tx: &mut Tx, link: &JoinLink, user: User, device: &sessions::Device) -> Result<sessions::Started> {
+    add_member(tx, link, &user)?;
+    let user = accounts::get(tx, user.id)?;
+    sessions::start(tx, user, device)
+}
+
+/// Makes the user a member, in a place of the link.
+fn add_member(tx: &mut Tx, link: &JoinLink, user: &User) -> Result<()> {
+    take_place(tx, link, user.id)?;
+    match members::join(tx, link.organisation, user, &roles::get(tx, link.role_id)?) {
+        Err(Error::BadRequest(reason)) => Err(Error::Invalid(reason)),
+        other => other,
+    }
+}
+
+/// Takes one of the link's places for the user, unless it keeps one for them. 429 beyond a daily bound of invitations.
+fn take_place(tx: &mut Tx, link: &JoinLink, user: UserId) -> Result<()> {
+    let kept = tx.prepare_cached("delete from join_places where user_id = ?1 and link_id = ?2")?.execute((user, link.id))?;
+    if kept > 0 {
+        return Ok(());
+    }
     let taken = tx
         .prepare_cached("update join_links set used = used + 1 where id = ?1 and used < uses and expires_at > ?2")?
         .execute((link.id, tx.now()))?;
     if taken == 0 {
         return Err(Error::internal("the link was open a moment ago"));
     }
-    send::charge_join(tx, link.created_by, link.organisation)?;
-    match members::join(tx, link.organisation, &user, &roles::get(tx, link.role_id)?) {
-        Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
-        other => other?,
-    }
-    let user = accounts::get(tx, user.id)?;
-    sessions::start(tx, user, device)
+    send::charge_join(tx, link.created_by, link.organisation)
 }
 
 /// Deletes at most `limit` links that expired before the given time.

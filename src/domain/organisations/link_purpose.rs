@@ -10,7 +10,7 @@ use crate::{
         },
     },
     error::{Code, Error, Result},
-    id::OrganisationId,
+    id::{OrganisationId, UserId},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub struct Link {
     pub status: Status,
 }
 
-/// Looks a token up among all kinds of links. All are looked through for every token, so that an unknown one costs as much as
+/// Looks a token up among all kinds of links, for a caller if there is one. All are looked through for every token, so that an unknown one costs as much as
 /// another. None for an unknown token, 400 for a text that is none.
-pub fn find_by_token(conn: &View, token: &str) -> Result<Option<Link>> {
+pub fn find_by_token(conn: &View, token: &str, user: Option<UserId>) -> Result<Option<Link>> {
     let one_time = one_time_tokens::look_up(conn, token)?;
     let invitation = acceptance::look_up(conn, token)?;
-    let join_link = join_links::look_up(conn, token)?;
+    let join_link = join_links::look_up_for(conn, token, user)?;
     let one_time = one_time.map(|known| Link { purpose: Purpose::OneTime(known.purpose), status: known.status });
     let invitation = invitation.map(|found| Link { purpose: Purpose::Invitation, status: found.status });
     let join_link = join_link.map(|link| Link { purpose: Purpose::JoinLink, status: link.status });
@@ -38,11 +38,12 @@ pub fn find_by_token(conn: &View, token: &str) -> Result<Option<Link>> {
 }
 
 /// Describes an open invitation or join link of the organisation to the holder of its token. 404 for every other text.
-pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result<Preview> {
+pub fn preview(conn: &View, organisation: OrganisationId, token: &str, user: Option<UserId>) -> Result<Preview> {
     const UNKNOWN: Error = Error::NotFound(Code::InvitationNotFound);
     if one_time_tokens::Token::check(token, "token").is_err() {
         return Err(UNKNOWN);
     }
-    let (invitation, link) = (acceptance::preview(conn, organisation, token)?, join_links::preview(conn, organisation, token)?);
+    let invitation = acceptance::preview(conn, organisation, token)?;
+    let link = join_links::preview(conn, organisation, token, user)?;
     invitation.or(link).ok_or(UNKNOWN)
 }

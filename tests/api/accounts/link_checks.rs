@@ -92,7 +92,8 @@ async fn a_check_looks_through_all_kinds_of_links_whatever_it_finds() {
     };
     server
         .write(|tx| {
-            let run = |tx: &mut _, token: &str| statements(tx, |tx| link_purpose::find_by_token(tx, token).map(drop)).unwrap();
+            let run =
+                |tx: &mut _, token: &str| statements(tx, |tx| link_purpose::find_by_token(tx, token, None).map(drop)).unwrap();
             assert_eq!(run(tx, &magic), run(tx, "unknown"));
             Ok(())
         })

@@ -22,6 +22,7 @@ mod reclaiming;
 mod session_list;
 mod sessions;
 mod tokens;
+mod unfinished;
 
 use crate::{
     harness::{Client, PASSWORD, Server, text},

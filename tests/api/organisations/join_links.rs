@@ -265,6 +265,103 @@ async fn where_addresses_must_be_verified_a_person_registers_with_the_link_and_j
     join(&server.log_in("new", PASSWORD).await, &token).await.expect(200);
 }
 
+async fn register(server: &Server, token: &str, address: &str) -> Reply {
+    let body = json!({ "email": address, "password": PASSWORD, "join_token": token });
+    server.anonymous().post("/auth/register", body).await
+}
+
+#[tokio::test]
+async fn who_registers_by_a_link_takes_a_place_and_is_in_its_organisation_first() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let token = token(&ada, &organisation, json!({ "uses": 3 })).await;
+    let invited = |settings: &mut Settings| settings.registration = Registration::Invited;
+    let server = Server::on_folder(server.end_and_keep().await, invited).await;
+    let ada = server.log_in("ada", PASSWORD).await;
+    for name in ["one", "two", "three"] {
+        register(&server, &token, &format!("{name}@example.org")).await.done(201, "User created successfully");
+    }
+    register(&server, &token, "four@example.org").await.refused(422, Code::LinkUsed);
+    assert_eq!([server.count("organisation_members"), server.count("users")], [4, 4], "nothing of the fourth is left");
+    let one = server.log_in("one", PASSWORD).await;
+    assert_eq!(one.get("/profile").await.expect(200)["data"]["current_org"], organisation);
+    join(&one, &token).await.expect(422);
+    let listed = ada.get(&path(&organisation)).await.expect(200)["data"].take();
+    assert_eq!([&listed[0]["used"], &listed[0]["status"]], [&json!(3), &json!("used")], "nobody counts twice");
+}
+
+#[tokio::test]
+async fn the_domain_comes_first_and_a_place_is_kept_until_the_mailbox_is_proved() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let made = make(&ada, &organisation, json!({ "uses": 1, "domain": "example.org" })).await;
+    let token = text(&made["token"]);
+    let refused = register(&server, &token, "eve@elsewhere.example").await.refused(403, Code::InvitationForAnother);
+    assert_eq!(refused["message"], "This link is for addresses of another domain");
+    let mut body = person(&token, "eve");
+    body["email"] = "eve@elsewhere.example".into();
+    server.anonymous().post("/join", body).await.refused(403, Code::InvitationForAnother);
+    assert_eq!([server.count("users"), server.count("mails")], [1, 1], "Ada's: nothing is written");
+
+    register(&server, &token, "New@Example.org").await.expect(201);
+    register(&server, &token, "late@example.org").await.refused(422, Code::LinkUsed);
+    let new = server.log_in("new", PASSWORD).await;
+    assert_eq!(server.count("organisation_members"), 1, "the mailbox is not proved yet");
+    join(&new, &token).await.refused(403, Code::EmailUnverified);
+    new.post("/organisations", json!({ "name": "Own" })).await.refused(403, Code::FoundingRestricted);
+
+    let check =
+        async |client: &Client| client.post("/auth/links/check", json!({ "token": token })).await.expect(200)["data"].take();
+    let preview = format!("/organisations/{organisation}/load-org-info?invitation_token={token}");
+    assert_eq!(check(&new).await["status"], "open", "the place is theirs");
+    new.get(&preview).await.expect(200);
+    let stale = server.anonymous().with_token("stale");
+    for other in [&server.anonymous(), &ada, &stale] {
+        assert_eq!(check(other).await["status"], "used");
+        other.get(&preview).await.expect(404);
+    }
+    let verification = server.mails("new@example.org", 1).await[0].parameter("token");
+    let verified = json!({ "token": verification, "password": PASSWORD });
+    server.anonymous().post("/auth/email-request/verify", verified).await.expect(200);
+    join(&new, &token).await.expect(200);
+    let listed = ada.get(&path(&organisation)).await.expect(200)["data"].take();
+    assert_eq!(listed[0]["used"], 1, "the place that was kept");
+    assert_eq!([server.count("organisation_members"), server.count("join_places")], [2, 0]);
+    new.organisation("Own").await;
+}
+
+/// The owner of the mailbox never saw the link that somebody else registered their address by.
+#[tokio::test]
+async fn whoever_takes_over_an_account_is_not_bound_by_its_place_at_a_link() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let token = token(&ada, &organisation, json!({ "domain": "example.org" })).await;
+    register(&server, &token, "new@example.org").await.expect(201);
+    server.anonymous().post("/auth/magic-link", json!({ "email": "new@example.org" })).await.expect(200);
+    let mails = server.mails("new@example.org", 2).await;
+    let link = mails.iter().find(|mail| mail.subject == "Your link to log in").unwrap().parameter("token");
+    let entered = server.anonymous().post("/auth/magic-link/verify", json!({ "token": link })).await.expect(200);
+    server.anonymous().with_session(&entered["data"]).organisation("Own").await;
+    assert_eq!(ada.get(&path(&organisation)).await.expect(200)["data"][0]["used"], 0);
+}
+
+/// A link that ends lets nobody in, so nothing binds whoever registered by it.
+#[tokio::test]
+async fn a_place_at_a_link_that_is_over_binds_nobody() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let made = make(&ada, &organisation, json!({ "domain": "example.org" })).await;
+    register(&server, &text(&made["token"]), "new@example.org").await.expect(201);
+    let new = server.log_in("new", PASSWORD).await;
+    new.post("/organisations", json!({ "name": "Own" })).await.refused(403, Code::FoundingRestricted);
+    ada.delete(&format!("{}/{}", path(&organisation), text(&made["id"]))).await.expect(200);
+    new.organisation("Own").await;
+}
+
 #[tokio::test]
 async fn a_link_is_an_invitation_where_registration_is_by_invitation_and_none_where_it_is_closed() {
     for (policy, expected) in [(Registration::Invited, 200), (Registration::Closed, 403)] {
