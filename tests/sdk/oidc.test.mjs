@@ -43,6 +43,16 @@ async function assertRefused(page, says) {
   assert.equal(await page.textContent('.button'), 'Log in with the harbour')
 }
 
+/** Pictures of a page, wide and narrow, light and dark. */
+async function pictures(page, shown) {
+  for (const [name, width, colorScheme] of [['wide', 1280, 'light'], ['phone', 390, 'light'], ['dark', 1280, 'dark'], ['phone-dark', 390, 'dark']]) {
+    await page.setViewportSize({ width, height: 700 })
+    await page.emulateMedia({ colorScheme })
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: nothing is cut off`)
+    await page.screenshot({ path: join(shots, `${shown}-${name}.png`) })
+  }
+}
+
 const flows = async page => (await page.context().cookies()).filter(({ name }) => name.includes('-log-in-'))
 
 test('a person clicks through and is logged in where they wanted to be', { timeout }, async t => {
@@ -86,15 +96,26 @@ test('a cancelled log-in ends on a page, which begins again', { timeout }, async
   await begin(page, server)
   await page.click('text=[ Cancel ]')
   await assertRefused(page, /^You cancelled the log-in/)
-  for (const [name, width, colorScheme] of [['wide', 1280, 'light'], ['phone', 390, 'light'], ['dark', 1280, 'dark'], ['phone-dark', 390, 'dark']]) {
-    await page.setViewportSize({ width, height: 700 })
-    await page.emulateMedia({ colorScheme })
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: nothing is cut off`)
-    await page.screenshot({ path: join(shots, `oidc-cancelled-${name}.png`) })
-  }
+  await pictures(page, 'oidc-cancelled')
   await page.click('.button')
   await signIn(page, 'ada')
   await page.waitForURL(server.url + NEXT)
+  assert.equal((await profile(page)).email, 'ada@example.org')
+  await server.stop()
+})
+
+test('somebody who is logged in and follows a link is asked first', { timeout }, async t => {
+  const { server, page } = await scene(t)
+  await begin(page, server)
+  await signIn(page, 'ada')
+  await page.waitForURL(server.url + NEXT)
+  await page.evaluate(address => { location.href = address }, `${server.url}/auth/oidc/start?next=/?other`)
+  await page.waitForSelector('[role=status]')
+  assert.match(await page.textContent('[role=status]'), /^You are logged in as .+\. Log in as somebody else\?$/)
+  await pictures(page, 'oidc-instead')
+  assert.equal((await flows(page)).length, 0, 'nothing has begun')
+  await page.click('.button')
+  await page.waitForURL(`${server.url}/?other`)
   assert.equal((await profile(page)).email, 'ada@example.org')
   await server.stop()
 })

@@ -7,8 +7,12 @@ use super::{
     cookies::{Cookies, Jar, Purpose},
 };
 use crate::{
-    domain::accounts::sessions::{self, Started},
+    domain::{
+        access::Caller,
+        accounts::sessions::{self, Started},
+    },
     error::{Code, Error, Result},
+    secret,
     state::App,
 };
 
@@ -41,6 +45,14 @@ impl Browser {
     /// Whether the request may have its session from a cookie.
     pub fn may_use_cookie(&self) -> bool {
         self.session.is_some()
+    }
+
+    /// The caller of the session that the browser keeps, if that is live, with a proof of it: a text that only somebody can know who is
+    /// shown it in this session.
+    pub fn live_session(&self, app: &App) -> Result<Option<(Caller, String)>> {
+        let Some(token) = &self.session else { return Ok(None) };
+        let caller = auth::caller_of_token(app, token)?;
+        Ok(caller.map(|caller| (caller, secret::fingerprint(&format!("another log-in:{token}")))))
     }
 
     /// The mark of the device that the browser keeps.

@@ -13,7 +13,7 @@ use url::{Position, Url, form_urlencoded};
 use self::flow::Flow;
 use super::http::{auth::LogInAttempt, failure, login_browser::Browser};
 use crate::{
-    domain::accounts::{NextPath, identities, sessions::Started},
+    domain::accounts::{self, NextPath, identities, sessions::Started},
     error::{Code, Error, Result},
     issuer::{Issuer, NO_CLIENT},
     net::origins::is_from_elsewhere,
@@ -23,6 +23,8 @@ use crate::{
 
 /// Where a browser begins to log in; `next` is the path that its user wants.
 pub const START: &str = "/auth/oidc/start";
+/// The parameter of a start with which somebody agrees to another session than the one that they have.
+const INSTEAD: &str = "instead";
 /// Where the issuer sends the browser back to.
 pub const CALLBACK: &str = "/auth/oidc/callback";
 
@@ -36,25 +38,40 @@ const CANCELLED: Error =
 const FAILED: Error = Error::Unauthorized(Code::IdTokenInvalid, "The identity provider could not log you in");
 const MIXED_UP: Error = Error::Unauthorized(Code::IdTokenInvalid, "The answer is from another identity provider");
 
-/// Handles `GET /auth/oidc/start`: sends the browser to the issuer.
+/// Handles `GET /auth/oidc/start`: sends the browser to the issuer. Somebody who is logged in is asked first, because the log-in
+/// replaces their session, and anybody can give them a link to here.
 #[handler]
 pub async fn start(req: &Request, app: Data<&App>, entrant: LogInAttempt) -> Response {
     let next = parameter(req, "next").unwrap_or_default();
     match entrant.run_log_in(&app, begin(req, &app, &next)).await {
-        Ok(address) => redirect(&address),
+        Ok(Begun::AtIssuer(address)) => redirect(&address),
+        Ok(Begun::Asked { name, proof }) => ask(&app, &name, &proof, &next),
         Err(err) => refuse(&app, err, &next),
     }
 }
 
-async fn begin(req: &Request, app: &App, next: &str) -> Result<Url> {
+enum Begun {
+    /// The browser goes to this address.
+    AtIssuer(Url),
+    /// The browser has a session of somebody with this name. The proof shows that they were asked.
+    Asked { name: String, proof: String },
+}
+
+async fn begin(req: &Request, app: &App, next: &str) -> Result<Begun> {
     let issuer = issuer(app)?;
     NextPath::check(next, "next").map_err(Error::BadRequest)?;
+    if let Some((caller, proof)) = Browser::of(req, true).live_session(app)?
+        && parameter(req, INSTEAD).is_none_or(|given| given != proof)
+    {
+        let name = app.db.read_without_position(|conn| accounts::own(conn, caller))?.shown_name();
+        return Ok(Begun::Asked { name, proof });
+    }
     // Another site could otherwise log its visitors in unasked, and out of the account that they use.
     if is_from_elsewhere(req) {
         return Err(FROM_ELSEWHERE);
     }
     let flow = flow::begin(req, app, next)?;
-    issuer.authorization(&flow.issuer_visible_values(&redirect_uri(app))).await
+    issuer.authorization(&flow.issuer_visible_values(&redirect_uri(app))).await.map(Begun::AtIssuer)
 }
 
 /// Handles `GET /auth/oidc/callback`: logs the browser in, and sends it on to the path that its user wanted, by way of the web
@@ -131,12 +148,23 @@ fn redirect(address: &Url) -> Response {
     response.header(header::CACHE_CONTROL, "no-store").header(header::REFERRER_POLICY, "no-referrer").finish()
 }
 
+/// The page that asks somebody who is logged in whether they want to log in anew.
+fn ask(app: &App, name: &str, proof: &str, next: &str) -> Response {
+    let says = format!("You are logged in as {name}. Log in as somebody else?");
+    notice(app, &says, &[("next", next), (INSTEAD, proof)], Response::default())
+}
+
 /// The page of a refusal, with its status and headers, from which a person can begin again.
 fn refuse(app: &App, why: Error, next: &str) -> Response {
-    let issuer_name = app.issuer.as_ref().and_then(Issuer::log_in_label);
     let next = if NextPath::check(next, "next").is_ok() { next } else { "" };
-    let again: String = [START, "?next="].into_iter().chain(form_urlencoded::byte_serialize(next.as_bytes())).collect();
-    let words = issuer_name.map(|name| format!("Log in with {name}"));
-    let (says, link) = (why.to_string(), words.as_deref().map(|words| (&*again, words)));
-    Notice { title: "Log in", says: &says, link }.answer(failure::answer(why.into(), START))
+    let says = why.to_string();
+    notice(app, &says, &[("next", next)], failure::answer(why.into(), START))
+}
+
+/// A page with a link to a start with these parameters.
+fn notice(app: &App, says: &str, parameters: &[(&str, &str)], answer: Response) -> Response {
+    let parameters = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    let again = format!("{START}?{parameters}");
+    let words = app.issuer.as_ref().and_then(Issuer::log_in_label).map(|name| format!("Log in with {name}"));
+    Notice { title: "Log in", says, link: words.as_deref().map(|words| (&*again, words)) }.answer(answer)
 }

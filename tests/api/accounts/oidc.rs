@@ -59,6 +59,43 @@ async fn a_log_in_ends_the_session_that_the_browser_had() {
     assert_eq!((server.count("sessions where ended_at is null"), server.count("sessions")), (1, 2));
 }
 
+/// Anybody can give somebody a link, in a message for example, which their browser opens as a link of this server.
+#[tokio::test]
+async fn somebody_who_is_logged_in_is_asked_before_another_session_takes_the_place_of_theirs() {
+    let issuer = Issuer::start();
+    let server = issuer.server_for_browsers(|settings| settings.federated.oidc_name = Some("Key & Cloak".into())).await;
+    let mut browser = Browser::of(&server);
+    browser.log_in(&issuer, json!({ "given_name": "Ada", "family_name": "<Byron>" })).await.leads_to();
+    let mut other = Browser::of(&server);
+    other.log_in(&issuer, json!({ "sub": "7", "email": "grace@example.org" })).await.leads_to();
+    let theirs = other.open("/auth/oidc/start").await.link();
+    let start = "/auth/oidc/start?next=%2Fa%26b";
+    for address in [start, &format!("{start}&instead=yes"), &theirs] {
+        for site in [Some("same-origin"), Some("cross-site"), Some("none"), None] {
+            let shown = browser.open_from(address, site).await;
+            shown.assert_page(200, "You are logged in as Ada <Byron>. Log in as somebody else?");
+            assert!(decoded(&shown.text).contains("\">Log in with Key & Cloak</a>"), "{}", shown.text);
+            assert!(shown.link().starts_with("/auth/oidc/start?next="), "{}", shown.link());
+        }
+    }
+    assert_eq!(browser.begun().len(), 0, "nothing has begun");
+    let agreed = browser.open(start).await.link();
+    assert!(agreed.starts_with(&format!("{start}&instead=")), "{agreed}");
+    let address = browser.open_from(&agreed, Some("same-origin")).await.leads_to();
+    let back = issuer.log_in(&address, json!({ "sub": "7", "email": "grace@example.org" })).1;
+    assert_eq!(browser.open_from(&back, Some("cross-site")).await.goes_on_to(&server), "/a&b");
+    assert_eq!(browser.email().await, "grace@example.org");
+    // What was agreed to holds for the session that has ended, and no other.
+    browser
+        .open_from(&agreed, Some("same-origin"))
+        .await
+        .assert_page(200, "You are logged in as grace. Log in as somebody else?");
+    // A session that has ended asks nothing.
+    server.sql("update sessions set ended_at = 1");
+    let _server = server.restart().await;
+    browser.open(start).await.leads_to();
+}
+
 #[tokio::test]
 async fn tabs_log_in_beside_each_other_and_the_oldest_of_six_is_forgotten() {
     let issuer = Issuer::start();

@@ -35,6 +35,13 @@ impl Shown {
         self.headers["location"].to_str().unwrap().to_owned()
     }
 
+    /// Where the page's button leads.
+    #[track_caller]
+    pub(super) fn link(&self) -> String {
+        let text = decoded(&self.text);
+        text.split_once("class=\"button\" href=\"").unwrap().1.split('"').next().unwrap().to_owned()
+    }
+
     /// The path that the web client goes on to, once it has erased what it had shown somebody else.
     #[track_caller]
     pub(super) fn goes_on_to(&self, server: &Server) -> String {
@@ -107,9 +114,13 @@ impl Browser {
         Shown { status, headers, cookies: set, text: response.text().await.unwrap() }
     }
 
-    /// Begins a log-in: the address at the issuer.
+    /// Begins a log-in: the address at the issuer. Somebody who is logged in agrees to it.
     pub(super) async fn begin(&mut self, next: &str) -> String {
-        self.open(&format!("/auth/oidc/start?next={}", encoded(next))).await.leads_to()
+        let mut shown = self.open(&format!("/auth/oidc/start?next={}", encoded(next))).await;
+        if shown.status == 200 {
+            shown = self.open_from(&shown.link(), Some("same-origin")).await;
+        }
+        shown.leads_to()
     }
 
     /// Logs in as Ada, with further claims in her id token: what the browser shows then.
