@@ -16,6 +16,7 @@ use super::{
         framework_traits::Nullable,
         json::Answer,
         rows::Rows,
+        secret_text::ShortLivedToken,
     },
     organisations::role_rights::Permissions,
     push_tokens::{self, OwnOrganisation, StreamToken},
@@ -92,7 +93,7 @@ impl Api {
             channels: first(channels.into_iter().map(LeanChannel::from)),
             direct_messages: first(direct_messages.into_iter().map(LeanDirectMessage::from)),
             streams: streams.iter().map(ToString::to_string).collect(),
-            connection_token: push_tokens::for_connection(&app, caller, true)?,
+            connection_token: push_tokens::for_connection(&app, caller, true)?.into(),
             tokens: tokens.into_iter().collect(),
             push_url: match &app.centrifugo {
                 None => WEBSOCKET.into(),
@@ -138,7 +139,7 @@ struct Start {
     /// organisations that the caller joined first.
     streams: Vec<String>,
     /// As in `GET /token/connection?streams=own`.
-    connection_token: String,
+    connection_token: ShortLivedToken,
     /// The token for `channel`; empty if the caller may not hear it.
     tokens: Vec<StreamToken>,
     /// Where clients connect with `connection_token`: a path of this server, or the whole address on an external Centrifugo.

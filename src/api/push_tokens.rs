@@ -11,6 +11,7 @@ use super::{
         envelope::{Success, ok},
         listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
         rows::Rows,
+        secret_text::ShortLivedToken,
     },
     tags::Tag,
 };
@@ -116,7 +117,7 @@ fn connection_token(app: &App, caller: Caller, group: Option<Text<streams::Group
         return Err(Error::Forbidden(Code::TokenLimited, "The token is for some channels only: subscribe to each"));
     }
     let token = for_connection(app, caller, group.is_some())?;
-    Ok(ok("Connection token retrieved successfully", Token { token }))
+    Ok(ok("Connection token retrieved successfully", Token { token: token.into() }))
 }
 
 /// A connection token for the caller; with `own_streams`, for a connection that hears the caller's own streams.
@@ -161,7 +162,7 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
         }
     }
     let token = match tokens.first() {
-        _ if is_list => String::new(),
+        _ if is_list => String::new().into(),
         Some(one) => one.token.clone(),
         None => return Err(Error::Forbidden(Code::PermissionDenied, "You may not listen to this channel")),
     };
@@ -173,7 +174,7 @@ pub fn for_stream(app: &App, caller: Caller, name: String) -> Result<StreamToken
     let channel = Some(name.clone());
     let claims =
         PushClaims { sub: caller.user, exp: expiry(app, caller)?, sid: None, own_streams: false, channels: Vec::new(), channel };
-    Ok(StreamToken { channel: name, token: app.site.keys().push.sign(&claims)? })
+    Ok(StreamToken { channel: name, token: app.site.keys().push.sign(&claims)?.into() })
 }
 
 /// When a new token expires, in Unix seconds: no later than the program's own token that asks for it.
@@ -188,14 +189,14 @@ fn expiry(app: &App, caller: Caller) -> Result<i64> {
 
 #[derive(Object, Serialize)]
 struct Token {
-    token: String,
+    token: ShortLivedToken,
 }
 
 /// Tokens for streams.
 #[derive(Object, Serialize)]
 struct Granted {
     /// The token for the one stream that was asked for; empty for a list.
-    token: String,
+    token: ShortLivedToken,
     /// Each token with the name of its stream, in the order of the request.
     tokens: Vec<StreamToken>,
     /// The streams of a list that the caller may not hear.
@@ -206,7 +207,7 @@ struct Granted {
 pub struct StreamToken {
     /// The name of the stream.
     pub channel: String,
-    pub token: String,
+    pub token: ShortLivedToken,
 }
 
 /// A list of streams, which takes precedence, or one stream by its name, or a channel.

@@ -23,6 +23,8 @@ pub enum Effort {
     Most,
     /// For what is served a few times.
     Least,
+    /// For what holds a secret beside what others chose: its length, compressed, would tell it (BREACH).
+    None,
 }
 
 /// A body, whose compressed forms are made when the first client asks for them.
@@ -68,8 +70,17 @@ impl Encodings {
         Arc::new(Encodings { plain: plain.into(), effort, zstd: OnceLock::new(), gzip: OnceLock::new() })
     }
 
+    /// Whether the body has compressed forms.
+    pub fn is_compressible(&self) -> bool {
+        self.effort != Effort::None
+    }
+
     /// The body in this form. The first call takes some milliseconds for each megabyte, or a second with [`Effort::Most`].
+    ///
+    /// # Panics
+    /// Unless the body is compressible.
     pub fn encoded(&self, encoding: Encoding) -> &Bytes {
+        assert!(self.is_compressible(), "it holds a secret");
         match encoding {
             Encoding::Zstd => self.zstd.get_or_init(|| self.zstd()),
             Encoding::Gzip => self.gzip.get_or_init(|| self.gzip()),

@@ -241,7 +241,9 @@ impl Comparison<'_> {
         if old["nullable"] != true && new["nullable"] == true {
             self.says(at, "may be null now");
         }
-        if old["format"] != new["format"] {
+        // A text with the format `password` is any text: it tells pages to hide what is a secret.
+        let form = |schema: &Value| Some(schema["format"].clone()).filter(|form| *form != "password").unwrap_or_default();
+        if form(old) != form(new) {
             self.says(at, format!("has the format {} now, and had {}", new["format"], old["format"]));
         }
         let (before, after) = (items(&old["enum"]), items(&new["enum"]));

@@ -15,6 +15,7 @@ use crate::{
             body::{Body, Text},
             envelope::{Success, ok},
             login_browser::Browser,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -42,7 +43,7 @@ impl Api {
         require_mail(&app).await?;
         app.limits.mailed_link(visitor.address)?;
         let request = app.db.write(move |tx| mailed_links::request_code(tx, &email)).await?;
-        Ok(ok("Magic link sent successfully", CodeRequest { request }))
+        Ok(ok("Magic link sent successfully", CodeRequest { request: request.into() }))
     }
 
     /// Log in with a code
@@ -75,7 +76,7 @@ impl Api {
 #[derive(Object, Serialize)]
 struct CodeRequest {
     /// The secret to send with the code. Keep it in the client that asked.
-    request: String,
+    request: Secret,
 }
 
 #[derive(Object)]

@@ -19,6 +19,7 @@ use super::{
         envelope::{Done, PlainCreated, Success, created_without_data, done, ok},
         framework_traits::Nullable,
         login_browser::Browser,
+        secret_text::Secret,
     },
     tags::Tag,
 };
@@ -246,24 +247,24 @@ struct PasswordChange {
 pub struct LoggedIn {
     user: User,
     /// The token for `Authorization: Bearer`. This and the other tokens are empty for a session that a cookie keeps.
-    access_token: String,
+    access_token: Secret,
     /// When the access token ends, in Unix seconds.
     access_token_expires_in: String,
     /// The token for `X-Notification-Token`.
-    notification_token: String,
+    notification_token: Secret,
     /// Marks this device as known, for a year: send it with the next log-in. While somebody guesses at the account's
     /// password, attempts with the mark are checked at once, until ten of them are wrong. It logs nobody in. A new password
     /// makes it void.
-    device_token: String,
+    device_token: Secret,
 }
 
 impl From<sessions::Started> for LoggedIn {
     fn from(started: sessions::Started) -> Self {
         LoggedIn {
             access_token_expires_in: started.expires_at.unix_seconds().to_string(),
-            access_token: started.access_token,
-            notification_token: started.notification_token,
-            device_token: started.device_token,
+            access_token: started.access_token.into(),
+            notification_token: started.notification_token.into(),
+            device_token: started.device_token.into(),
             user: User::new(started.user, started.expires_at),
         }
     }
@@ -302,7 +303,7 @@ pub struct User {
     /// The generated password of an account that accepting an invitation has made; otherwise empty.
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    password: Option<String>,
+    password: Option<Secret>,
 }
 
 impl User {
@@ -335,7 +336,7 @@ impl User {
 impl LoggedIn {
     /// Adds the `password` that the answer to an accepted invitation shows; it is empty unless one was generated.
     pub fn with_generated_password(mut self, password: String) -> Self {
-        self.user.password = Some(password);
+        self.user.password = Some(password.into());
         self
     }
 }

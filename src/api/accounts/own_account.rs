@@ -16,6 +16,7 @@ use crate::{
             envelope::{Done, Success, done, ok},
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -254,7 +255,7 @@ struct Switched {
     #[serde(flatten)]
     user: User,
     /// The token that this request carried; it stays as it is.
-    access_token: String,
+    access_token: Secret,
     organisation: ChosenOrganisation,
 }
 
@@ -267,6 +268,6 @@ struct ChosenOrganisation {
 impl Switched {
     fn new(user: User, token: AccessToken, chosen: slugs::Named) -> Self {
         let organisation = ChosenOrganisation { id: chosen.id, name: chosen.name };
-        Switched { user, access_token: token.0, organisation }
+        Switched { user, access_token: token.0.into(), organisation }
     }
 }

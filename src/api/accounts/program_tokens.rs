@@ -16,6 +16,7 @@ use crate::{
             framework_traits::Nullable,
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -50,7 +51,7 @@ impl Api {
         let (scopes, channels) = (into_strings(scopes), channels.map(|list| list.0));
         let new = tokens::New { name: name.0, scopes, expires_at, channels };
         let (made, token) = app.db.write_sized(bytes, move |tx| tokens::make(tx, caller.0, *user_id, &new)).await?;
-        Ok(created("Token created successfully", MadeApiToken { token, details: made.into() }))
+        Ok(created("Token created successfully", MadeApiToken { token: token.into(), details: made.into() }))
     }
 
     /// List a user's tokens
@@ -116,7 +117,7 @@ struct ApiToken {
 #[derive(Object, Serialize)]
 struct MadeApiToken {
     /// The token. It is shown only this once.
-    token: String,
+    token: Secret,
     #[oai(flatten)]
     #[serde(flatten)]
     details: ApiToken,

@@ -11,6 +11,7 @@ use crate::{
             listing::{BYTES, Bounds, fill_within, json_length, shorten_row},
             number::Number,
             rows::Rows,
+            secret_text::Secret,
         },
     },
     db::View,
@@ -94,7 +95,7 @@ pub struct Channel {
     /// Whether the caller has muted the channel.
     is_muted: bool,
     /// The feed address of the channel's first webhook; empty for callers who may not manage its webhooks.
-    webhook_url: String,
+    webhook_url: Secret,
     created_at: Time,
     updated_at: Time,
     /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
@@ -127,7 +128,8 @@ impl Channel {
             is_starred: preferences.is_starred,
             is_muted: preferences.is_muted,
             webhook_url: webhook
-                .map_or_else(String::new, |(webhook, generation, slug)| site.webhook_feed_url(webhook, generation, &slug)),
+                .map_or_else(String::new, |(webhook, generation, slug)| site.webhook_feed_url(webhook, generation, &slug))
+                .into(),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
             deleted_at: Time::NEVER,

@@ -19,6 +19,7 @@ use crate::{
             framework_traits::Nullable,
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -49,7 +50,7 @@ impl Api {
         let [description, hint] = [into_string(description), into_string(hint)].map(Option::unwrap_or_default);
         let new = New { name: name.0, description, hint, url: url.0, form: into_string(form) };
         let (made, secret) = app.db.write_sized(bytes, move |tx| commands::create(tx, caller.0, *org_id, &new)).await?;
-        Ok(created("Command created successfully", MadeCommand { secret: Nullable(Some(secret)), command: made.into() }))
+        Ok(created("Command created successfully", MadeCommand { secret: Nullable(Some(secret.into())), command: made.into() }))
     }
 
     /// List an organisation's commands
@@ -100,7 +101,7 @@ impl Api {
         };
         let edited = app.db.write_sized(bytes, move |tx| commands::update(tx, caller.0, *org_id, *command_id, &change)).await?;
         let (command, secret) = edited;
-        Ok(ok("Command updated successfully", MadeCommand { secret: Nullable(secret), command: command.into() }))
+        Ok(ok("Command updated successfully", MadeCommand { secret: Nullable(secret.map(Secret)), command: command.into() }))
     }
 
     /// Delete a command
@@ -152,7 +153,7 @@ struct EditCommand {
 #[derive(Object, Serialize)]
 struct MadeCommand {
     /// The secret that signs calls (Standard Webhooks, `whsec_…`). It is shown only this once; `null` if it stays as it was.
-    secret: Nullable<String>,
+    secret: Nullable<Secret>,
     #[oai(flatten)]
     #[serde(flatten)]
     command: Command,
@@ -171,7 +172,7 @@ struct Command {
     /// What follows its name; may be empty.
     hint: String,
     /// The address of its program; `null` for members without `manage:webhooks`.
-    url: Nullable<String>,
+    url: Nullable<Secret>,
     /// `json` or `slack`.
     form: String,
     created_at: Time,
@@ -187,7 +188,7 @@ impl From<commands::Command> for Command {
             name: command.name,
             description: command.description,
             hint: command.hint,
-            url: Nullable(command.url),
+            url: Nullable(command.url.map(Secret)),
             form: command.form.as_str().into(),
             created_at: command.created_at,
             updated_at: command.updated_at,

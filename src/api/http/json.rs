@@ -12,6 +12,7 @@ use poem_openapi::{
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
+use super::secret_text;
 use crate::net::encodings::{Effort, Encodings};
 
 /// A type that an answer may contain. The framework describes it; serde writes it, because the framework would build a tree of
@@ -20,10 +21,12 @@ pub trait Answer: Type + ParseFromJSON + ToJSON + Serialize {}
 
 impl<T: Type + ParseFromJSON + ToJSON + Serialize> Answer for T {}
 
-/// Writes the JSON of an answer, or of a part of one.
-pub fn write(writer: impl io::Write, answer: &impl Serialize) {
+/// Writes the JSON of an answer, or of a part of one. Returns whether it holds a [`Secret`](super::secret_text::Secret).
+pub fn write(writer: impl io::Write, answer: &impl Serialize) -> bool {
     let mut serializer = serde_json::Serializer::with_formatter(writer, WithRows);
-    answer.serialize(&mut serializer).expect("all keys of answers are texts, and no writer fails");
+    secret_text::is_written_by(|| {
+        answer.serialize(&mut serializer).expect("all keys of answers are texts, and no writer fails");
+    })
 }
 
 /// Compact JSON, in which the text of [`Rows`](super::rows::Rows) stands as it is: they serialize as bytes, and nothing else
@@ -65,10 +68,10 @@ pub struct Written<T> {
 impl<T: Answer> Written<T> {
     pub fn new(answer: &T) -> Written<T> {
         let mut text = Vec::with_capacity(128);
-        write(&mut text, answer);
+        let is_secret = write(&mut text, answer);
         debug_assert_eq!(serde_json::from_slice(&text).ok(), answer.to_json(), "serde and the document name the same fields");
         text.shrink_to_fit(); // what comes after rows doubles the capacity
-        Written::from_text(Encodings::new(text, Effort::Least))
+        Written::from_text(Encodings::new(text, if is_secret { Effort::None } else { Effort::Least }))
     }
 
     /// The text of an earlier answer.

@@ -14,4 +14,5 @@ pub mod listing;
 pub mod login_browser;
 pub mod number;
 pub mod rows;
+pub mod secret_text;
 pub mod settings_key_guard;

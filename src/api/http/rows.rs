@@ -9,7 +9,10 @@ use poem_openapi::{
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::json::{Answer, write};
+use super::{
+    json::{Answer, write},
+    secret_text,
+};
 
 /// The rows of an answer as text: each is written once, when the answer takes it. Described as a list of `T`.
 pub struct Rows<T> {
@@ -17,18 +20,20 @@ pub struct Rows<T> {
     text: Vec<u8>,
     /// Where each row begins in the text.
     starts: Vec<usize>,
+    /// Whether a row holds a secret, or did before it was removed.
+    is_secret: bool,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Rows<T> {
     fn clone(&self) -> Rows<T> {
-        Rows { text: self.text.clone(), starts: self.starts.clone(), of: PhantomData }
+        Rows { text: self.text.clone(), starts: self.starts.clone(), is_secret: self.is_secret, of: PhantomData }
     }
 }
 
 impl<T> Default for Rows<T> {
     fn default() -> Rows<T> {
-        Rows { text: b"[]".into(), starts: Vec::new(), of: PhantomData }
+        Rows { text: b"[]".into(), starts: Vec::new(), is_secret: false, of: PhantomData }
     }
 }
 
@@ -39,7 +44,8 @@ impl<T: Answer> Rows<T> {
 
     /// Writes a row behind the others. Returns its length in bytes with that of a comma.
     pub fn push(&mut self, row: &T) -> usize {
-        self.append(|text| write(text, row));
+        let is_secret = self.append(|text| write(text, row));
+        self.is_secret |= is_secret;
         let text = self.row(self.len() - 1);
         debug_assert_eq!(serde_json::from_slice(text).ok(), row.to_json(), "serde and the document name the same fields");
         text.len() + 1
@@ -58,11 +64,12 @@ impl<T: Answer> Rows<T> {
         for number in 0..others.len() {
             self.append(|text| text.extend_from_slice(others.row(number)));
         }
+        self.is_secret |= others.is_secret;
     }
 
     /// The last row first.
     pub fn reversed(&self) -> Rows<T> {
-        let mut reversed = Rows::default();
+        let mut reversed = Rows { is_secret: self.is_secret, ..Rows::default() };
         reversed.text.reserve(self.text.len());
         for number in (0..self.len()).rev() {
             reversed.append(|text| text.extend_from_slice(self.row(number)));
@@ -76,19 +83,23 @@ impl<T: Answer> Rows<T> {
         &self.text[self.starts[number]..end]
     }
 
-    fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn append<W>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> W) -> W {
         self.text.pop();
         if !self.starts.is_empty() {
             self.text.push(b',');
         }
         self.starts.push(self.text.len());
-        write(&mut self.text);
+        let written = write(&mut self.text);
         self.text.push(b']');
+        written
     }
 }
 
 impl<T> Serialize for Rows<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_secret {
+            secret_text::note();
+        }
         serializer.serialize_bytes(&self.text)
     }
 }

@@ -16,6 +16,7 @@ use crate::{
             framework_traits::Nullable,
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -56,7 +57,7 @@ impl Api {
             [into_string(description), into_string(avatar_url), into_string(url)].map(Option::unwrap_or_default);
         let new = New { name: name.0, username, description, avatar_url, url, role };
         let (bot, secret) = app.db.write_sized(bytes, move |tx| bots::make(tx, caller.0, *org_id, &new)).await?;
-        Ok(created("Bot created successfully", MadeBot { secret: Nullable(secret), bot: bot.into() }))
+        Ok(created("Bot created successfully", MadeBot { secret: Nullable(secret.map(Secret)), bot: bot.into() }))
     }
 
     /// List an organisation's bots
@@ -101,7 +102,7 @@ impl Api {
             is_new_secret: new_secret.unwrap_or(false),
         };
         let (bot, secret) = app.db.write_sized(bytes, move |tx| bots::update(tx, caller.0, *org_id, *bot_id, change)).await?;
-        Ok(ok("Bot updated successfully", MadeBot { secret: Nullable(secret), bot: bot.into() }))
+        Ok(ok("Bot updated successfully", MadeBot { secret: Nullable(secret.map(Secret)), bot: bot.into() }))
     }
 
     /// Remove a bot
@@ -149,7 +150,7 @@ struct EditBot {
 struct MadeBot {
     /// The secret that signs clicks (Standard Webhooks, `whsec_…`). It is shown only this once; `null` if there is none, or if it stays as
     /// it was.
-    secret: Nullable<String>,
+    secret: Nullable<Secret>,
     #[oai(flatten)]
     #[serde(flatten)]
     bot: Bot,
@@ -169,7 +170,7 @@ struct Bot {
     avatar_url: String,
     /// The address to which clicks on the actions of its messages are sent; empty if there is none, and for members without
     /// `manage:webhooks`.
-    url: String,
+    url: Secret,
     /// The `key` of its role.
     role: String,
     /// The integer of its role.
@@ -191,7 +192,7 @@ impl From<bots::Bot> for Bot {
             name: bot.name,
             description: bot.description,
             avatar_url: bot.avatar_url,
-            url: bot.url,
+            url: bot.url.into(),
             role: bot.role,
             role_id: bot.role_id,
             status: bot.status.as_str().into(),

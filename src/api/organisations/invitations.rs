@@ -15,6 +15,7 @@ use crate::{
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Offset, PageNumber, Paged, Size, fill, paged},
             rows::Rows,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -165,12 +166,12 @@ struct Invitation {
     org_id: OrganisationId,
     /// Always `invited`.
     status: String,
-    invite_token: String,
+    invite_token: Secret,
     /// Whether the address has an account.
     is_platform_user: bool,
     /// Whether that account's address is verified.
     is_verified: bool,
-    invitation_link: String,
+    invitation_link: Secret,
     sent_at: Time,
     expires_at: Time,
 }
@@ -180,8 +181,8 @@ impl Invitation {
         Invitation {
             id: invitation.id,
             status: invitation.status(now).into(),
-            invite_token: invitation.token(site),
-            invitation_link: invitation.link(site),
+            invite_token: invitation.token(site).into(),
+            invitation_link: invitation.link(site).into(),
             email: invitation.email,
             org_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
@@ -204,7 +205,7 @@ struct SentInvitation {
     id: InvitationId,
     email: String,
     /// The token to accept with; empty unless the invitation is pending and the caller has all rights of its role.
-    token: String,
+    token: Secret,
     /// `invited`, `accepted` or `expired`.
     status: String,
     /// The `key` of the role.
@@ -232,7 +233,7 @@ impl SentInvitation {
             id: invitation.id,
             status: invitation.status(now).into(),
             email: invitation.email,
-            token: token.unwrap_or_default(),
+            token: token.unwrap_or_default().into(),
             role_name: rights::role_title(&role).into(),
             role,
             organisation_id: invitation.organisation,

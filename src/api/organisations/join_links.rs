@@ -14,6 +14,7 @@ use crate::{
             framework_traits::Null,
             login_browser::Browser,
             number::Number,
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -57,7 +58,10 @@ impl Api {
         };
         let (made, token) = app.db.write_sized(body.1, move |tx| join_links::create(tx, caller.0, *org_id, &new)).await?;
         let link = join_links::address(&app.site, made.organisation, &token);
-        Ok(created("Join link created successfully", MadeJoinLink { link, token, join_link: made.into() }))
+        Ok(created(
+            "Join link created successfully",
+            MadeJoinLink { link: link.into(), token: token.into(), join_link: made.into() },
+        ))
     }
 
     /// List an organisation's join links
@@ -171,8 +175,8 @@ struct Joining {
 #[derive(Object, Serialize)]
 struct MadeJoinLink {
     /// The address to pass on. Only this answer shows it, and the token.
-    link: String,
-    token: String,
+    link: Secret,
+    token: Secret,
     #[oai(flatten)]
     #[serde(flatten)]
     join_link: JoinLink,

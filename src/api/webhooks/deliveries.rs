@@ -11,6 +11,7 @@ use crate::{
             auth::Bearer,
             body::Body,
             envelope::{Success, ok},
+            secret_text::Secret,
         },
         tags::Tag,
     },
@@ -48,7 +49,7 @@ impl Api {
         let (channel, id) = (*channel_id, *webhook_id);
         let rotated = app.db.write(move |tx| webhooks::rotate_secret(tx, caller.0, channel, id)).await;
         let (webhook_secret, old_secret_until) = rotated?;
-        Ok(ok("Webhook secret rotated successfully", NewSecret { webhook_secret, old_secret_until }))
+        Ok(ok("Webhook secret rotated successfully", NewSecret { webhook_secret: webhook_secret.into(), old_secret_until }))
     }
 
     /// Test a webhook's address
@@ -132,7 +133,7 @@ impl Api {
 #[derive(Object, Serialize)]
 struct NewSecret {
     /// The secret that signs deliveries. It is shown only this once.
-    webhook_secret: String,
+    webhook_secret: Secret,
     /// Until when the former secret also signs: a day from now, or now if the server can't read that secret.
     old_secret_until: Time,
 }

@@ -21,6 +21,7 @@ use super::{
         framework_traits::Nullable,
         listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, answer_list, fill},
         rows::Rows,
+        secret_text::Secret,
     },
     tags::Tag,
 };
@@ -88,7 +89,7 @@ impl Api {
         };
         let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
-        let shown = Webhook { webhook_secret: Some(secret), ..Webhook::new(&app.site, made) };
+        let shown = Webhook { webhook_secret: Some(secret.into()), ..Webhook::new(&app.site, made) };
         Ok(created("Webhook created successfully", shown))
     }
 
@@ -328,8 +329,8 @@ struct Webhook {
     event_name: String,
     /// `active`, `inactive` or `paused`.
     status: String,
-    /// The address for deliveries; empty if there is none.
-    webhook_url: String,
+    /// The address for deliveries; the feed address if there is none.
+    webhook_url: Secret,
     /// The kinds of events that are delivered.
     events: Vec<String>,
     /// The words with which a new or edited message must begin to be delivered; all messages are if there are none.
@@ -340,15 +341,15 @@ struct Webhook {
     /// Whether a delivery waits until the one before it has succeeded or was given up.
     ordered: bool,
     /// The secret of the feed address.
-    webhook_slug: String,
+    webhook_slug: Secret,
     /// The feed address.
-    feed_url: String,
+    feed_url: Secret,
     /// Whether only bodies are taken that their program has signed with the `sender_secret`.
     has_sender_secret: bool,
     /// The secret that signs deliveries. It is shown only when the webhook is made.
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    webhook_secret: Option<String>,
+    webhook_secret: Option<Secret>,
     created_at: Time,
     updated_at: Time,
     /// Always null: deleted webhooks are not shown.
@@ -365,13 +366,13 @@ impl Webhook {
             webhook_name: webhook.name,
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
-            webhook_url: webhook.url,
+            webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url }.into(),
             events: webhook.events.kind_names().into_iter().map(str::to_owned).collect(),
             trigger_words: webhook.trigger_words.words().to_vec(),
             all_channels: webhook.organisation.is_some(),
             ordered: webhook.is_ordered,
-            webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
-            feed_url,
+            webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)).into(),
+            feed_url: feed_url.into(),
             has_sender_secret: webhook.has_sender_secret,
             webhook_secret: None,
             created_at: webhook.created_at,

@@ -183,7 +183,10 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
-    let address = edit.url.as_deref().map(|url| check_url(tx.site(), url)).transpose()?;
+    // Where there is no address, answers show the feed's: whoever sends it back means none.
+    let feed_url = tx.site().webhook_feed_url(id, webhook.generation, &webhook.slug_hash);
+    let given = edit.url.as_deref().map(|url| if url == feed_url { "" } else { url });
+    let address = given.map(|url| check_url(tx.site(), url)).transpose()?;
     let sender_secret = edit.sender_secret.as_deref().map(|secret| sealed_sender_secret(tx.site(), secret)).transpose()?;
     let events = edit.events.as_deref().map(Subscription::from_names).transpose()?;
     let trigger_words = edit.trigger_words.as_deref().map(TriggerWords::of).transpose()?;

@@ -59,3 +59,30 @@ async fn a_long_list_is_compressed_as_the_client_accepts() {
         assert!(unpacked == plain && 2 * gzip.len() < plain.len() && 2 * zstd.len() < plain.len(), "{query}");
     }
 }
+
+#[tokio::test]
+async fn lists_with_a_feeds_address_are_not_compressed_and_others_are() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    for n in 0..12 {
+        let channel = ada.channel(&organisation, &format!("engines-{n}"), &[&grace]).await;
+        if n == 0 {
+            ada.webhook(&channel, "builds").await;
+        }
+    }
+    let name = "engines-0";
+    let lists = ["/channels".to_owned(), format!("/organisations/{organisation}/channels"), format!("/channels/name/{name}")];
+    for path in lists {
+        // Ada manages the webhook, and Grace sees no address.
+        for (client, is_shown) in [(&ada, true), (&grace, false)] {
+            let (plain, encoding, vary) = asked(client, &path, "br").await;
+            assert_eq!((encoding.as_str(), vary.as_str()), ("", "accept-encoding"), "{path}");
+            let text = String::from_utf8(plain.clone()).unwrap();
+            assert_eq!(text.contains("/api/v1/webhooks/feed/"), is_shown, "{path}");
+            assert!(plain.len() > 1024, "{path}: an answer that is short is not compressed anyway");
+            let (answered, encoding, vary) = asked(client, &path, "gzip, zstd").await;
+            assert_eq!((encoding.as_str(), vary.as_str()), (if is_shown { "" } else { "zstd" }, "accept-encoding"), "{path}");
+            assert!(is_shown == (answered == plain) && (is_shown || 2 * answered.len() < plain.len()), "{path}");
+        }
+    }
+}

@@ -60,7 +60,7 @@ async fn a_new_webhook_shows_its_feed_address_and_once_its_secret() {
     let slug = text(&made["webhook_slug"]);
     assert!(slug.len() >= 22 && slug.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "{slug}");
     assert_eq!(made["feed_url"], format!("{}/api/v1/webhooks/feed/{slug}", server.origin));
-    assert_eq!(made["webhook_url"], "", "nothing is delivered out");
+    assert_eq!(made["webhook_url"], made["feed_url"], "nothing is delivered out");
     let secret = text(&made["webhook_secret"]);
     assert!(secret.starts_with("whsec_") && secret.len() == 6 + 44, "32 bytes in base64: {secret}");
 
@@ -207,7 +207,9 @@ async fn a_webhook_can_be_changed() {
     );
     assert_eq!(edited["webhook_slug"], made["webhook_slug"]);
     let cleared = edit(json!({ "event_name": "", "webhook_url": "" })).await;
-    assert_eq!([&cleared["event_name"], &cleared["webhook_url"]], ["", ""]);
+    assert_eq!([&cleared["event_name"], &cleared["webhook_url"]], [&json!(""), &cleared["feed_url"]]);
+    let returned = edit(json!({ "webhook_url": cleared["feed_url"] })).await;
+    assert_eq!(returned, cleared, "what is shown for no address stands for none");
 
     for body in
         [json!({ "webhook_name": "" }), json!({ "webhook_name": "x".repeat(81) }), json!({ "event_name": "x".repeat(256) })]

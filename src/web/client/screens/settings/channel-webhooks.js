@@ -36,7 +36,7 @@ const row = (base, webhook) => h('li', { class: 'item' },
   h('div', { class: 'item-text' },
     h('p', { class: 'row-line' }, h('a', { href: `${base}/${webhook.peek().id}` }, h('bdi', null, webhook.peek().webhook_name)),
       webhookState(webhook.peek().status)),
-    h('p', { class: 'quiet small address' }, webhook.peek().webhook_url || t('settings.webhookFeedsOnly'))))
+    h('p', { class: 'quiet small address' }, deliveryAddress(webhook.peek()) || t('settings.webhookFeedsOnly'))))
 
 /** @param {Store} store @param {string} channel @param {(webhook: Webhook) => void} add */
 const make = (store, channel, add) => form({
@@ -68,6 +68,9 @@ const EVENTS = [
   { kind: 'action.clicked', title: () => t('settings.webhookClicked') },
 ]
 
+/** The address for deliveries. Where there is none, the API has the feed's. @param {{ webhook_url?: string, feed_url?: string }} webhook */
+export const deliveryAddress = ({ webhook_url: url = '', feed_url: feed }) => (url === feed ? '' : url)
+
 /** What the fields of a webhook have. @param {FormData} values */
 export const webhookValues = values => ({
   .../** @type {{ webhook_name: string, webhook_url: string, event_name: string }} */ (Object.fromEntries(values)),
@@ -79,7 +82,7 @@ export const webhookValues = values => ({
 
 /** @param {Partial<Webhook>} webhook @param {boolean} mayAll Whether the person may have it deliver from all public channels. */
 export const webhookFields = ({
-  webhook_name: name = '', webhook_url: url = '', event_name: event = '', events = ['message.created'], trigger_words: words = [],
+  webhook_name: name = '', webhook_url, feed_url, event_name: event = '', events = ['message.created'], trigger_words: words = [],
   all_channels: ofAll = false, ordered = false,
 }, mayAll) => [
   field(t('settings.webhookName'),
@@ -87,7 +90,7 @@ export const webhookFields = ({
     t('settings.webhookNameHint')),
   field(t('settings.webhookAddress'),
     h('input', {
-      name: 'webhook_url', value: url, type: 'url', maxlength: 2000, dir: 'ltr', autocomplete: 'off',
+      name: 'webhook_url', value: deliveryAddress({ webhook_url, feed_url }), type: 'url', maxlength: 2000, dir: 'ltr', autocomplete: 'off',
       placeholder: 'https://example.org/hook',
     }), t('settings.webhookAddressHint')),
   h('fieldset', { class: 'settings-choices' },

@@ -4,6 +4,7 @@ import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { number, t } from '../../text/words.js'
+import { deliveryAddress } from './channel-webhooks.js'
 import { fetched } from './fetched.js'
 import { pager } from './pager.js'
 import { deed, section } from './parts.js'
@@ -33,7 +34,7 @@ export function history(store, channel, hook) {
       }
       return [
         h('p', { class: 'row-line' },
-          when(() => hook.value.webhook_url !== '', () => deed(t('settings.webhookTest'), async () => {
+          when(() => deliveryAddress(hook.value) !== '', () => deed(t('settings.webhookTest'), async () => {
             const { data } = await store.api.testWebhook(channel, id)
             await open(1)
             say(isDone(data) ? t('settings.webhookTestDone') : t('settings.webhookTestFailed'))
