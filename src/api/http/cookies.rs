@@ -12,7 +12,7 @@ use std::{
 
 use poem::{
     Endpoint, Request, Response,
-    http::{HeaderMap, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
 };
 
 use crate::{
@@ -99,9 +99,19 @@ fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     headers.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// The cookies that the answer to a request will set.
+/// The cookies that the answer to a request will set, and whether the browser is to drop the pages that it keeps.
 #[derive(Clone, Default)]
-pub struct Jar(Arc<Mutex<Vec<HeaderValue>>>);
+pub struct Jar(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    cookies: Vec<HeaderValue>,
+    drops_pages: bool,
+}
+
+/// Tells a browser to drop the pages and files of this server that it keeps, among them those that "Back" would show. What the web
+/// client stores for its user, such as drafts, stays.
+const DROP_PAGES: (HeaderName, HeaderValue) = (HeaderName::from_static("clear-site-data"), HeaderValue::from_static("\"cache\""));
 
 impl Jar {
     pub fn of(req: &Request) -> Jar {
@@ -109,7 +119,11 @@ impl Jar {
     }
 
     pub fn add(&self, cookies: impl IntoIterator<Item = HeaderValue>) {
-        self.0.lock().expect("nothing panics while it holds this").extend(cookies);
+        self.0.lock().expect("nothing panics while it holds this").cookies.extend(cookies);
+    }
+
+    pub fn drop_pages(&self) {
+        self.0.lock().expect("nothing panics while it holds this").drops_pages = true;
     }
 }
 
@@ -118,7 +132,11 @@ pub async fn layer<E: Endpoint>(next: Arc<E>, mut req: Request) -> poem::Result<
     let jar = Jar::default();
     req.set_data(jar.clone());
     let mut response = next.get_response(req).await;
-    let cookies = std::mem::take(&mut *jar.0.lock().expect("nothing panics while it holds this"));
-    cookies.into_iter().for_each(|cookie| _ = response.headers_mut().append(header::SET_COOKIE, cookie));
+    let kept = std::mem::take(&mut *jar.0.lock().expect("nothing panics while it holds this"));
+    if kept.drops_pages {
+        let (name, value) = DROP_PAGES;
+        response.headers_mut().insert(name, value);
+    }
+    kept.cookies.into_iter().for_each(|cookie| _ = response.headers_mut().append(header::SET_COOKIE, cookie));
     Ok(response)
 }

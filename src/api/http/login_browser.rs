@@ -83,9 +83,10 @@ impl Browser {
         Started { access_token, notification_token, device_token, ..started }
     }
 
-    /// Lets the browser forget the session that ends.
+    /// Lets the browser forget the session that ends, and drop the pages that it has kept of it.
     pub fn forget_session(self) {
         if self.session.is_some() {
+            self.jar.drop_pages();
             self.jar.add([self.cookies.clear(Purpose::Session)]);
         }
     }

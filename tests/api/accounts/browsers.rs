@@ -169,6 +169,7 @@ async fn log_out_takes_the_cookie_back_and_keeps_the_device_known() {
     let browser = server.browser("ada").await;
     let socket = Socket::connect(&browser).await;
     let reply = browser.post("/auth/logout", json!({})).await;
+    assert_eq!(reply.headers["clear-site-data"], "\"cache\"", "nobody gets to the talk by Back; drafts stay");
     let name = browser.headers.iter().find(|(name, _)| *name == "cookie").unwrap().1.split('=').next().unwrap().to_owned();
     let expired = format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
     assert_eq!(reply.cookies(), [expired.as_str()]);
@@ -188,6 +189,7 @@ async fn log_out_takes_the_cookie_back_and_keeps_the_device_known() {
 
     // A bearer's log-out has nothing to take back.
     let reply = server.log_in("ada", PASSWORD).await.own_page().post("/auth/logout", json!({})).await;
+    assert!(reply.headers.get("clear-site-data").is_none(), "that browser's own session goes on");
     assert!(reply.cookies().is_empty());
     reply.expect(200);
 }

@@ -6,6 +6,7 @@ import { language, t } from '../text/words.js'
 import { h } from '../view/element.js'
 import { openDialog } from '../view/dialog.js'
 import { say } from '../view/toast.js'
+import { hideUntilConfirmed } from './returning.js'
 import { followTitle } from './title.js'
 
 /** @typedef {import('../store/index.js').Store} Store */
@@ -27,6 +28,7 @@ let hasAllFiles = false
  */
 export function lifelong(store, beginAnew) {
   followTitle(store)
+  hideUntilConfirmed(store)
   let wasLive = false
   effect(() => {
     const why = store.ended.value
