@@ -111,6 +111,9 @@ kinds!(
     Unread,
     /// A thread that the receiver takes part in, or what they have not read of it, has changed.
     ThreadUnread,
+    /// The receiver has joined a channel, has left one, or is in a new one. `channel_update` tells it in full; existing clients load
+    /// their list of channels anew by this.
+    SidebarTrigger,
     /// The receiver has starred a channel, or taken the star off.
     Star,
     /// The receiver has muted a channel, or lets it call again.
@@ -175,6 +178,7 @@ impl Kind {
             Kind::Channel => "channel_update",
             Kind::Unread => "unread_thread_change",
             Kind::ThreadUnread => "thread_unread",
+            Kind::SidebarTrigger => "trigger_notification",
             Kind::Star => "channel_star",
             Kind::Mute => "channel_mute",
             Kind::Webhook => "webhook_update",
@@ -206,6 +210,7 @@ impl Kind {
             Kind::ReplyCount
             | Kind::Channel
             | Kind::Unread
+            | Kind::SidebarTrigger
             | Kind::Star
             | Kind::Mute
             | Kind::Webhook
@@ -226,7 +231,7 @@ impl Kind {
             _ if in_thread => None,
             Kind::Message | Kind::ReplyCount | Kind::Updated | Kind::Deleted => Some(Recovery::UnreadState),
             Kind::Channel => Some(Recovery::ChannelState),
-            Kind::Mention => Some(Recovery::Each),
+            Kind::Mention | Kind::SidebarTrigger => Some(Recovery::Each),
             Kind::Reaction
             | Kind::Pinned
             | Kind::Unpinned

@@ -8,6 +8,7 @@ use crate::{
         accounts::profiles::ProfileUpdate,
         channels::{
             preferences::{MuteChange, StarChange},
+            sidebar_trigger::SidebarTrigger,
             unread_counts::UnreadChange,
             update_event::{ChannelIds, ChannelUpdate},
         },
@@ -45,6 +46,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Unread => publication_envelope::schema::<UnreadChange, Nothing>(kind, generator),
         Kind::ThreadUnread => publication_envelope::schema::<ThreadUnread, Nothing>(kind, generator),
         Kind::Mute => publication_envelope::schema::<MuteChange, Nothing>(kind, generator),
+        Kind::SidebarTrigger => publication_envelope::schema::<SidebarTrigger, Nothing>(kind, generator),
         Kind::Star => publication_envelope::schema::<StarChange, Nothing>(kind, generator),
         Kind::Webhook => publication_envelope::schema::<WebhookUpdate, Nothing>(kind, generator),
         Kind::Member => of_organisation::<MemberUpdate>(kind, generator),

@@ -29,6 +29,7 @@ mod compatibility;
 mod contract;
 mod db;
 mod documents;
+mod existing_clients;
 mod http;
 mod mcp;
 mod messages;

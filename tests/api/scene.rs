@@ -200,6 +200,8 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("users", _) => "user",
             ("tokens", _) => "token",
             ("roles", _) => "role",
+            ("reactions" | "pin", "{channel_id}") => "channel",
+            ("thread" | "message", _) => "message",
             ("reactions", _) => "emoji",
             ("invite", _) => "invitation",
             ("join-links", _) => "join_link",

@@ -14,8 +14,9 @@ pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text descrip
 pub const USER_ROLE: &str = "role_id:int role_name:text";
 pub const OWN_ORGANISATION: &str =
     "id:uuid name:text organisation_slug:text logo_url:text org_role:text role_name:text channels_count:int pinned:bool";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text role_id:int role_name:text status:text
-    is_verified:bool created_at:time profile_url:text username:text full_name:text";
+pub const MEMBER: &str =
+    "id:uuid email:text phone_number:text name:text role:text role_key:text role_id:int role_name:text status:text
+    entity_type:text is_verified:bool created_at:time profile_url:text username:text full_name:text";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
@@ -48,7 +49,7 @@ pub const CHANNEL: &str =
     "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time
     access:bool members_count:int";
 /// What one channel has besides.
-pub const CHANNEL_DETAILS: &str = "owner_name:text participants:array";
+pub const CHANNEL_DETAILS: &str = "owner_name:text participants:array members:array";
 pub const PARTICIPANT: &str = "user_id:uuid username:text full_name:text avatar_url:text";
 /// A channel in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids

@@ -74,10 +74,12 @@ def kind(method, template, at):
         return "webhook"
     if before == "messages" and "actions" in template:
         return "asked"
+    if segment == "{channel_id}":
+        return "channel"
     if before == "threads":
         return "message" if segment == "{thread_id}" or (method != "POST" and segment == "{id}") else "channel"
     return {
-        "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
+        "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message", "message": "message", "thread": "message",
         "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "reminders": "reminder", "answers": "answer", "actions": "action", "feed": "slug", "tokens": "token",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
@@ -87,7 +89,7 @@ def destroys(method, path):
     """Operations after which others would find nothing."""
     return (
         method == "DELETE" or path.endswith(("/owner", "/leave", "/archive", "/archive-channel"))
-        or (method == "PUT" and "/users/{" in path) or path.endswith("/change-status")
+        or (method in ("PUT", "PATCH") and "/users/{" in path) or path.endswith("/change-status")
     )
 
 

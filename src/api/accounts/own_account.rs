@@ -14,6 +14,7 @@ use crate::{
             auth::{AccessToken, Bearer},
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
+            form::JsonOrForm,
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
             secret_text::Secret,
@@ -53,18 +54,27 @@ impl Api {
     ///
     /// Omitted fields stay as they are; empty ones are cleared, except the username. The user's names in channels do
     /// not change.
+    ///
+    /// The fields may also come as a form, where the text `undefined` stands for an omitted field. What else existing clients send
+    /// (an address, a title, a time zone, a picture's file) is not kept, and `message` says so.
     #[oai(path = "/profile", method = "patch", operation_id = "updateProfile", tag = "Tag::Profile")]
-    async fn update(&self, caller: Bearer, app: Data<&App>, body: Body<EditProfile>) -> Result<Success<User>> {
-        let EditProfile { username, first_name, last_name, phone, avatar_url } = body.0;
+    async fn update(&self, caller: Bearer, app: Data<&App>, body: JsonOrForm<EditProfile>) -> Result<Success<User>> {
+        let JsonOrForm { body, bytes, mut form_fields } = body;
+        form_fields.retain(|field| UNKEPT.contains(&field.as_str()));
+        let EditProfile { username, full_name, first_name, last_name, phone, avatar_url } = body;
+        let (first, last) = into_string(full_name).map(|name| profiles::split_full_name(&name)).unzip();
         let edit = profiles::Edit {
             username: into_string(username),
-            first_name: into_string(first_name),
-            last_name: into_string(last_name),
+            first_name: into_string(first_name).or(first),
+            last_name: into_string(last_name).or(last),
             phone: into_string(phone),
             avatar_url: into_string(avatar_url),
         };
-        app.write_throttled(caller.0.user, body.1, move |tx| profiles::update(tx, caller.0, edit)).await?;
-        own(&app, caller.0, "Profile updated successfully")
+        app.write_throttled(caller.0.user, bytes, move |tx| profiles::update(tx, caller.0, edit)).await?;
+        match &form_fields[..] {
+            [] => own(&app, caller.0, "Profile updated successfully"),
+            unkept => own(&app, caller.0, &format!("Profile updated successfully, without {}", unkept.join(", "))),
+        }
     }
 
     /// Say what the caller does now
@@ -183,10 +193,15 @@ fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
     Ok(ok(message, User::new(user, ends)))
 }
 
+/// Fields of existing clients' forms that the server doesn't keep.
+const UNKEPT: [&str; 5] = ["avatar_file", "display_name", "email", "timezone", "title"];
+
 #[derive(Object)]
 struct EditProfile {
     /// Unique without regard to case; not `channel`, `here`, `all` or `everyone`.
     username: Option<Text<accounts::Username>>,
+    /// Both names: the first word is `first_name`, the others `last_name`. Those two fields take precedence.
+    full_name: Option<Text<profiles::FullName>>,
     first_name: Option<Text<accounts::PersonName>>,
     last_name: Option<Text<accounts::PersonName>>,
     phone: Option<Text<profiles::Phone>>,

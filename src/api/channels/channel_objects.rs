@@ -158,6 +158,23 @@ pub struct ChannelDetails {
     /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB. Names and
     /// pictures change with `member_update`.
     participants: Rows<Participant>,
+    /// The same members, in the form that existing clients read.
+    members: Vec<ChannelPerson>,
+}
+
+/// A member of a channel, with what others see of them.
+#[derive(Object, Serialize)]
+struct ChannelPerson {
+    id: UserId,
+    profile: ChannelProfile,
+}
+
+#[derive(Object, Serialize)]
+struct ChannelProfile {
+    /// The member's name in the channel; in a direct message that of the account.
+    username: String,
+    /// The address of the member's picture; empty if there is none.
+    avatar_url: String,
 }
 
 /// At most 200 members are shown with their names and pictures.
@@ -169,11 +186,28 @@ impl ChannelDetails {
         let last_message_at = found.channel.last_message_at.filter(|_| found.is_in).unwrap_or(Time::NEVER);
         let channel = Channel::new(site, channel_summaries::read_one(conn, found)?);
         let owner_name = members::shown_name(conn, channel.id, channel.owner_id)?;
-        let bytes = BYTES.saturating_sub(json_length(&channel));
+        // A person of `members` is shorter than the participant.
+        let bytes = BYTES.saturating_sub(json_length(&channel)) / 2;
         let first = |part| members::list(conn, caller, channel.id, part);
-        let participants = fill_within(Bounds { bytes, ..Bounds::ANSWER }, PARTICIPANTS, first, Participant::from)?.data;
+        let mut members = Vec::new();
+        let show = |member: members::Member| {
+            let profile = ChannelProfile { username: member.username.clone(), avatar_url: member.avatar_url.clone() };
+            members.push(ChannelPerson { id: member.user, profile });
+            Participant::from(member)
+        };
+        let participants = fill_within(Bounds { bytes, ..Bounds::ANSWER }, PARTICIPANTS, first, show)?.data;
+        members.truncate(participants.len());
         let (thread_count, mention_count, last_read_id) = (unread.threads, unread.mentions, unread.last_read_id());
-        Ok(ChannelDetails { channel, owner_name, thread_count, mention_count, last_read_id, last_message_at, participants })
+        Ok(ChannelDetails {
+            channel,
+            owner_name,
+            thread_count,
+            mention_count,
+            last_read_id,
+            last_message_at,
+            participants,
+            members,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use poem::web::Data;
 use poem_openapi::{
-    Object, OpenApi,
+    Object, OpenApi, Union,
     param::{Path, Query},
 };
 use serde::Serialize;
@@ -20,8 +20,10 @@ use crate::{
         tags::Tag,
     },
     domain::{
+        access::Caller,
         channel_summaries,
         channels::{direct_messages, lists},
+        page::Page,
     },
     error::Result,
     id::{OrganisationId, UserId},
@@ -48,7 +50,10 @@ impl Api {
         org_id: Path<OrganisationId>,
         body: Body<Others>,
     ) -> Result<Opened<ChannelDetails>> {
-        let others = body.0.user_ids.0;
+        let others = match body.0 {
+            Others::Several(SeveralOthers { user_ids }) => user_ids.0,
+            Others::One(OneOther { participant_id }) => vec![participant_id],
+        };
         let site = app.site.clone();
         let opening = app.db.write_sized(body.1, move |tx| {
             let (found, is_new) = direct_messages::open(tx, caller.0, *org_id, others)?;
@@ -73,24 +78,70 @@ impl Api {
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<DirectMessage>>> {
-        let (site, organisation, page) = (app.site.clone(), *org_id, page_or_whole_list(*offset, *limit));
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
-            let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
-            fill_in_two_steps(
-                page,
-                find,
-                |part| channel_summaries::direct_messages(conn, part),
-                |found| DirectMessage::new(&site, found),
-            )
-        });
-        Ok(answer_list("Direct messages fetched successfully", read.await?, &address))
+        list(&app, caller.0, *org_id, page_or_whole_list(*offset, *limit), &address).await
+    }
+
+    /// List the caller's direct messages, by another path
+    ///
+    /// The same as `GET /organisations/{org_id}/dms`.
+    #[oai(
+        path = "/organisations/:org_id/dms/visible",
+        method = "get",
+        operation_id = "listVisibleDirectMessages",
+        tag = "Tag::Channels"
+    )]
+    async fn list_visible(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<Offset>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<Size>>,
+    ) -> Result<Listed<Rows<DirectMessage>>> {
+        list(&app, caller.0, *org_id, page_or_whole_list(*offset, *limit), &address).await
     }
 }
 
+async fn list(
+    app: &App,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+    address: &Address,
+) -> Result<Listed<Rows<DirectMessage>>> {
+    let site = app.site.clone();
+    let read = app.db.read_bounded(caller.user, move |conn| {
+        let find = |page| lists::direct_messages(conn, caller, organisation, page);
+        fill_in_two_steps(
+            page,
+            find,
+            |part| channel_summaries::direct_messages(conn, part),
+            |found| DirectMessage::new(&site, found),
+        )
+    });
+    Ok(answer_list("Direct messages fetched successfully", read.await?, address))
+}
+
+/// A list of members, which takes precedence, or one member.
+#[derive(Union)]
+enum Others {
+    Several(SeveralOthers),
+    One(OneOther),
+}
+
 #[derive(Object)]
-struct Others {
+struct SeveralOthers {
     /// Members of the organisation; the caller may be omitted.
     user_ids: List<UserId, 1, { direct_messages::OTHERS_MAX }>,
+}
+
+#[derive(Object)]
+struct OneOther {
+    /// The other member.
+    participant_id: UserId,
 }
 
 #[derive(Object, Serialize)]

@@ -42,7 +42,9 @@ const COMPRESSED: &[&str] = &[
     "listRoles",
     "listTestimonials",
     "listThreadReplies",
+    "listVisibleDirectMessages",
     "searchMessages",
+    "searchOrganisationMembers",
     "start",
 ];
 

@@ -324,6 +324,11 @@ impl Address {
         rest.map(|rest| self.link("next", "offset", &rest.to_string()))
     }
 
+    /// Whether the query has these parameters in this order, and no others.
+    pub fn has_exactly(&self, parameters: &[(&str, &str)]) -> bool {
+        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(parameters.iter().copied())
+    }
+
     /// The `Link` header (RFC 8288) to the same list from another position, which `parameter` names.
     pub fn link(&self, relation: &str, parameter: &str, place: &str) -> String {
         let kept = self.query.iter().filter(|(name, _)| ![parameter, "around", "page", "offset"].contains(&name.as_str()));

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::{
     api::http::described::{self, by_schema},
-    domain::messages::record::{Message, Reaction},
+    domain::messages::record::{Message, Participant, Reaction},
 };
 
 static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(described::schemas_of::<Message>);
 
-by_schema!(SCHEMAS: Message, Reaction);
+by_schema!(SCHEMAS: Message, Participant, Reaction);

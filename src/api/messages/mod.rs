@@ -1,6 +1,7 @@
 //! Messages of a channel, and read marks.
 
 pub mod linked_message;
+mod media;
 mod message_object;
 pub mod pages;
 pub mod posted_actions;
@@ -17,6 +18,7 @@ use poem_openapi::{
 use serde::Serialize;
 
 use self::{
+    media::Media,
     pages::{Around, Links},
     posted_actions::Actions,
 };
@@ -33,7 +35,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    db::View,
+    db::{Tx, View},
     domain::{
         channels::marks::{self, Goal},
         messages::{
@@ -59,8 +61,8 @@ impl Api {
     /// Post a message
     ///
     /// With a `thread_id`, the message is a reply. With an `id` that the client made, a repeated request answers the
-    /// first message and posts nothing. `@username` and `@channel` mention. Messages have no files: a `media` in the body
-    /// is ignored. Bots that have an address for clicks may post `actions`: buttons below the text.
+    /// first message and posts nothing. `@username` and `@channel` mention. Messages have no files yet: a `media` with
+    /// any is 422. Bots that have an address for clicks may post `actions`: buttons below the text.
     #[oai(path = "/channels/:channel_id/messages", method = "post", operation_id = "createMessage", tag = "Tag::Messages")]
     async fn create(
         &self,
@@ -69,10 +71,10 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewMessage>,
     ) -> Result<Created<Message>> {
-        let NewMessage { content, thread_id, id, actions } = body.0;
+        let NewMessage { content, thread_id, id, actions, media } = body.0;
         let new = posting::New { content: content.0, thread: thread_id, id, actions: posted_actions::to_new_actions(actions) };
-        let posted =
-            app.write_throttled(caller.0.user, body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
+        let post = move |tx: &mut Tx| media::none(&media, posting::create(tx, caller.0, *channel_id, new));
+        let posted = app.write_throttled(caller.0.user, body.1, post).await?;
         Ok(created("Message created successfully", posted))
     }
 
@@ -195,6 +197,8 @@ struct NewMessage {
     id: Option<MessageId>,
     /// What can be clicked. For bots alone.
     actions: Option<Actions>,
+    /// Files. The server takes none yet: the list must be empty.
+    media: Option<Media>,
 }
 
 #[derive(Object)]

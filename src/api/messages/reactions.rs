@@ -13,7 +13,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::Text,
+            body::{Body, Text},
             envelope::{Success, ok},
             framework_traits::Null,
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
@@ -21,14 +21,16 @@ use crate::{
         },
         tags::Tag,
     },
+    db::Tx,
     domain::{
+        access::Caller,
         messages::{
             pins, reactions,
             record::{Message, Reaction},
         },
         text::Emoji,
     },
-    error::Result,
+    error::{Code, Error, Result},
     id::{ChannelId, MessageId},
     state::App,
 };
@@ -55,10 +57,24 @@ impl Api {
         message_id: Path<MessageId>,
         emoji: Path<Text<Emoji>>,
     ) -> Result<Success<ReactionList>> {
-        let (channel_id, message_id) = (*channel_id, *message_id);
-        let reactions =
-            app.write_throttled(caller.0.user, 0, move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
-        Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
+        add(&app, caller.0, (*channel_id, *message_id), emoji.0.0, 0).await
+    }
+
+    /// React to a message that the body names
+    ///
+    /// The same as `PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji}`.
+    #[oai(path = "/reactions/:channel_id", method = "post", operation_id = "addNamedReaction", tag = "Tag::Messages")]
+    async fn add_named(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewReaction>,
+    ) -> Result<Success<ReactionList>> {
+        let Body(NewReaction { thread_id, message_id, reaction }, bytes) = body;
+        let message = message_id.or(thread_id);
+        let message = message.ok_or_else(|| Error::BadRequest(Code::Required.says("thread_id is required").at("thread_id")))?;
+        add(&app, caller.0, (*channel_id, message), reaction.0, bytes).await
     }
 
     /// Remove a reaction
@@ -97,8 +113,59 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
     ) -> Result<Success<Message>> {
-        let pinned = app.write_throttled(caller.0.user, 0, move |tx| pins::pin(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(ok("Message pinned successfully", pinned))
+        pin(&app, caller.0, (*channel_id, *message_id), 0).await
+    }
+
+    /// Pin a post that the body names
+    ///
+    /// The same as `PUT /channels/{channel_id}/messages/{message_id}/pin`.
+    #[oai(path = "/channels/pin/:channel_id/thread", method = "post", operation_id = "pinThread", tag = "Tag::Messages")]
+    async fn pin_thread(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewPin>,
+    ) -> Result<Success<Message>> {
+        pin(&app, caller.0, (*channel_id, body.thread_id), body.1).await
+    }
+
+    /// Unpin a post, by another path
+    ///
+    /// The same as `DELETE /channels/{channel_id}/messages/{message_id}/pin`.
+    #[oai(
+        path = "/channels/pin/:channel_id/thread/:thread_id",
+        method = "delete",
+        operation_id = "unpinThread",
+        tag = "Tag::Messages"
+    )]
+    async fn unpin_thread(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        thread_id: Path<MessageId>,
+    ) -> Result<Success<Null>> {
+        unpin(&app, caller.0, (*channel_id, *thread_id)).await
+    }
+
+    /// Unpin a message, by another path
+    ///
+    /// The same as `DELETE /channels/{channel_id}/messages/{message_id}/pin`.
+    #[oai(
+        path = "/channels/pin/:channel_id/message/:message_id",
+        method = "delete",
+        operation_id = "unpinNamedMessage",
+        tag = "Tag::Messages"
+    )]
+    async fn unpin_message(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+    ) -> Result<Success<Null>> {
+        unpin(&app, caller.0, (*channel_id, *message_id)).await
     }
 
     /// Unpin a message
@@ -115,8 +182,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
     ) -> Result<Success<Null>> {
-        app.write_throttled(caller.0.user, 0, move |tx| pins::unpin(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(ok("Message unpinned successfully", Null))
+        unpin(&app, caller.0, (*channel_id, *message_id)).await
     }
 
     /// List a channel's pinned messages
@@ -140,6 +206,45 @@ impl Api {
             .read_bounded(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
         Ok(answer_list("Pinned messages fetched successfully", read.await?, &address))
     }
+}
+
+async fn add(
+    app: &App,
+    caller: Caller,
+    at: (ChannelId, MessageId),
+    emoji: String,
+    bytes: usize,
+) -> Result<Success<ReactionList>> {
+    let (channel_id, message_id) = at;
+    let add = move |tx: &mut Tx| reactions::add(tx, caller, channel_id, message_id, &emoji);
+    let reactions = app.write_throttled(caller.user, bytes, add).await?;
+    Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
+}
+
+async fn pin(app: &App, caller: Caller, (channel, message): (ChannelId, MessageId), bytes: usize) -> Result<Success<Message>> {
+    let pinned = app.write_throttled(caller.user, bytes, move |tx| pins::pin(tx, caller, channel, message)).await?;
+    Ok(ok("Message pinned successfully", pinned))
+}
+
+async fn unpin(app: &App, caller: Caller, (channel, message): (ChannelId, MessageId)) -> Result<Success<Null>> {
+    app.write_throttled(caller.user, 0, move |tx| pins::unpin(tx, caller, channel, message)).await?;
+    Ok(ok("Message unpinned successfully", Null))
+}
+
+#[derive(Object)]
+struct NewReaction {
+    /// The post. It stands for the message unless there is a `message_id`.
+    thread_id: Option<MessageId>,
+    /// The reply, or the post.
+    message_id: Option<MessageId>,
+    /// An emoji, or its name.
+    reaction: Text<Emoji>,
+}
+
+#[derive(Object)]
+struct NewPin {
+    /// The post.
+    thread_id: MessageId,
 }
 
 /// The reactions to a message.

@@ -1,5 +1,7 @@
 //! The thread object of answers.
 
+use std::mem;
+
 use poem_openapi::{Enum, Object};
 use serde::Serialize;
 
@@ -8,7 +10,11 @@ use crate::{
         listing::{BYTES, json_length},
         rows::Rows,
     },
-    domain::messages::{record::Message, thread_unreads::Unread, threads},
+    domain::messages::{
+        record::{Message, Participant},
+        thread_unreads::Unread,
+        threads,
+    },
 };
 
 /// A thread: its post, and its latest replies.
@@ -72,13 +78,16 @@ enum ChannelType {
     Dm,
 }
 
-/// A thread in the list of an organisation.
+/// A thread in the list of an organisation. Its `participants` are empty here, because existing clients show that field as a text;
+/// `thread_participants` has them.
 #[derive(Object, Serialize)]
 pub struct OrganisationThread {
     #[oai(flatten)]
     #[serde(flatten)]
     thread: Thread,
     channel_type: ChannelType,
+    /// The first three members who have replied, in the order of their first reply.
+    thread_participants: Vec<Participant>,
     /// The post, then the replies of `messages`; empty if both lists together would exceed 1 MB.
     thread_messages: Rows<Message>,
 }
@@ -86,7 +95,8 @@ pub struct OrganisationThread {
 impl OrganisationThread {
     /// Shows the post and its replies twice, within the bytes of an answer. Drops the oldest replies beyond that, and beyond
     /// the number of bytes for a list.
-    pub(super) fn new(threads::Thread { root, place, replies, unread }: threads::Thread) -> OrganisationThread {
+    pub(super) fn new(threads::Thread { mut root, place, replies, unread }: threads::Thread) -> OrganisationThread {
+        let thread_participants = mem::take(&mut root.participants);
         let channel_type = match (place.is_dm, place.is_private) {
             (true, _) => ChannelType::Dm,
             (false, true) => ChannelType::Private,
@@ -95,7 +105,7 @@ impl OrganisationThread {
         let mut thread_messages = Rows::default();
         let length = thread_messages.push(&root);
         let mut thread = Thread::new(root, place, unread, Rows::default());
-        let left = BYTES.saturating_sub(json_length(&thread));
+        let left = BYTES.saturating_sub(json_length(&thread) + json_length(&thread_participants));
         let after_root = left.checked_sub(length);
         let bytes = after_root.map_or(left, |left| left / 2);
         thread.messages = latest(&replies, bytes.min(threads::REPLY_BYTES));
@@ -103,6 +113,6 @@ impl OrganisationThread {
             Some(_) => thread_messages.extend(&thread.messages),
             None => thread_messages.pop(),
         }
-        OrganisationThread { thread, channel_type, thread_messages }
+        OrganisationThread { thread, channel_type, thread_participants, thread_messages }
     }
 }

@@ -11,13 +11,14 @@ use poem_openapi::{
 use serde::Serialize;
 
 use super::{
+    media::{self, Media},
     pages::{self, Around},
     thread_object::{OrganisationThread, Thread},
 };
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{AccessToken, Bearer},
             body::{Body, Text, into_string},
             envelope::{Created, Success, created, ok},
             framework_traits::Null,
@@ -32,7 +33,7 @@ use crate::{
     },
     domain::{
         access::Caller,
-        channels::marks::Goal,
+        channels::marks::{self, Goal},
         messages::{
             deleting,
             lists::{List, Span},
@@ -41,6 +42,7 @@ use crate::{
             thread_unreads, threads,
         },
         page::Page,
+        scopes::Grant,
     },
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
@@ -52,6 +54,8 @@ const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 /// At most this many replies shown with each thread.
 const MOST_REPLIES: u32 = 200;
+/// The query with which existing clients mark a channel as read.
+const MARKS_READ: [(&str, &str); 2] = [("page", "1"), ("limit", "1")];
 /// A thread with its replies may be nearly half as long as an answer.
 const BOUNDS: Bounds = Bounds { part: 4, ..Bounds::ANSWER };
 
@@ -112,12 +116,16 @@ impl Api {
     /// List the threads of a channel
     ///
     /// Lists threads, the newest post first, each with its latest replies. For members of the channel.
+    ///
+    /// With the query `page=1&limit=1`, exactly so, and the access token of a session, the request also marks the channel as
+    /// read: existing clients have no other way. A cookie, a program's token and other parameters only read.
     #[oai(path = "/threads/channels/:channel_id", method = "get", operation_id = "listChannelThreads", tag = "Tag::Threads")]
     async fn list(
         &self,
         caller: Bearer,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
+        token: AccessToken,
         address: Address,
         /// The page, from 1; default 1.
         page: Query<Option<ShallowPage>>,
@@ -135,7 +143,11 @@ impl Api {
             let find = |page| threads::list(conn, caller.0, id, page);
             fill_in_two_steps_within(BOUNDS, page, find, |part| threads::load_list(conn, caller.0, part, replies), Thread::from)
         });
-        Ok(answer_list("Data retrieved successfully", read.await?, &address))
+        let found = read.await?;
+        if !token.0.is_empty() && caller.0.grant == Grant::Session && address.has_exactly(&MARKS_READ) {
+            app.db.write_in_steps(move |tx| marks::mark(tx, caller.0, id, Goal::End)).await?;
+        }
+        Ok(answer_list("Data retrieved successfully", found, &address))
     }
 
     /// Start a thread
@@ -151,10 +163,10 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewThread>,
     ) -> Result<Created<Thread>> {
-        let NewThread { content, thread_id } = body.0;
+        let NewThread { content, thread_id, media } = body.0;
         let made = app
             .write_throttled(caller.0.user, body.1, move |tx| {
-                threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id)
+                media::none(&media, threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id))
             })
             .await?;
         Ok(created("Thread created successfully", made.into()))
@@ -337,6 +349,8 @@ struct NewThread {
     content: Text<posting::Content>,
     /// The thread's id: a UUID that the client makes.
     thread_id: Option<MessageId>,
+    /// Files. The server takes none yet: the list must be empty.
+    media: Option<Media>,
 }
 
 #[derive(Object)]

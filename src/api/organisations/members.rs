@@ -22,6 +22,7 @@ use crate::{
         tags::Tag,
     },
     domain::{
+        access::Caller,
         accounts,
         organisations::{
             leaving,
@@ -102,24 +103,34 @@ impl Api {
             return Ok(paged("Users retrieved successfully", found, Pagination::new(page, total), &address));
         }
         let search = Search::parse(&search.0.unwrap_or_default(), &q.0.unwrap_or_default(), into_string(role.0), *channel_id)?;
-        let (found, total) = match search {
-            None => {
-                let read = app.db.read_bounded(caller.user, move |conn| {
-                    let total = members::count(conn, caller, id)?;
-                    Ok((fill(page, |part| members::list(conn, caller, id, part), Member::from)?, total))
-                });
-                read.await?
-            }
-            Some(search) => {
-                let read = app.read_slow_in_organisation(caller, id, move |conn| {
-                    let all = member_search::find(conn, caller, id, &search)?;
-                    Ok((fill(page, |part| members::read_rows(conn, id, part.slice_of(&all)), Member::from)?, all.len() as u32))
-                });
-                read.await?
-            }
-        };
-        let pagination = Pagination::new(page, total);
-        Ok(paged("Users retrieved successfully", found, pagination, &address))
+        find(&app, caller, id, search, page, &address).await
+    }
+
+    /// Search an organisation's members, by another path
+    ///
+    /// The same as `GET /organisations/{org_id}/users` with `search`.
+    #[oai(
+        path = "/organisations/:org_id/users/search",
+        method = "get",
+        operation_id = "searchOrganisationMembers",
+        tag = "Tag::Members"
+    )]
+    async fn search(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        address: Address,
+        /// Words that are all in a member's full name, username or e-mail address, without regard to case. All members if omitted.
+        query: Query<Option<Text<member_search::Text>>>,
+        /// Rows to skip; default 0.
+        offset: Query<Option<Offset>>,
+        /// Up to 200; default 20.
+        limit: Query<Option<Size>>,
+    ) -> Result<Paged<Rows<Member>, Pagination>> {
+        let page = listing::requested_page(None::<PageNumber>, *offset, *limit, PAGE, LARGEST_PAGE);
+        let search = Search::parse(&query.0.unwrap_or_default(), "", None, None)?;
+        find(&app, caller.0, *org_id, search, page, &address).await
     }
 
     /// Change a member's role or status
@@ -143,8 +154,50 @@ impl Api {
     ) -> Result<Success<Membership>> {
         let EditMember { role_id, status } = body.0;
         let edit = memberships::Edit { role: role_id.map(|role| role.0), status: into_string(status) };
-        let edited = app.db.write_sized(body.1, move |tx| memberships::update(tx, caller.0, *org_id, *user_id, edit)).await?;
-        Ok(ok("success", edited.into()))
+        change(&app, caller.0, (*org_id, *user_id), edit, body.1).await
+    }
+
+    /// Change a member's role, by another path
+    ///
+    /// The same as `PUT /organisations/{org_id}/users/{user_id}` with `role_id`.
+    #[oai(
+        path = "/organisations/:org_id/users/:user_id/role",
+        method = "patch",
+        operation_id = "updateOrganisationMemberRole",
+        tag = "Tag::Members"
+    )]
+    async fn update_role(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        user_id: Path<UserId>,
+        body: Body<NewMemberRole>,
+    ) -> Result<Success<Membership>> {
+        let Body(NewMemberRole { role_id }, bytes) = body;
+        change(&app, caller.0, (*org_id, *user_id), memberships::Edit { role: Some(role_id.0), status: None }, bytes).await
+    }
+
+    /// Activate or deactivate a member, by another path
+    ///
+    /// The same as `PUT /organisations/{org_id}/users/{user_id}` with the status `active` or `deactivated`.
+    #[oai(
+        path = "/organisations/:org_id/users/:user_id/status",
+        method = "patch",
+        operation_id = "updateOrganisationMemberStatus",
+        tag = "Tag::Members"
+    )]
+    async fn update_status(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        user_id: Path<UserId>,
+        body: Body<NewMemberState>,
+    ) -> Result<Success<Membership>> {
+        let status = if body.active { MemberStatus::Active } else { MemberStatus::Deactivated };
+        let edit = memberships::Edit { role: None, status: Some(status.as_str().into()) };
+        change(&app, caller.0, (*org_id, *user_id), edit, body.1).await
     }
 
     /// Remove a member
@@ -208,6 +261,59 @@ impl Api {
         let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
         Ok(ok("Metrics fetched successfully", metrics))
     }
+}
+
+/// A page of the members, or of those that a search finds.
+async fn find(
+    app: &App,
+    caller: Caller,
+    id: OrganisationId,
+    search: Option<Search>,
+    page: Page,
+    address: &Address,
+) -> Result<Paged<Rows<Member>, Pagination>> {
+    let (found, total) = match search {
+        None => {
+            let read = app.db.read_bounded(caller.user, move |conn| {
+                let total = members::count(conn, caller, id)?;
+                Ok((fill(page, |part| members::list(conn, caller, id, part), Member::from)?, total))
+            });
+            read.await?
+        }
+        Some(search) => {
+            let read = app.read_slow_in_organisation(caller, id, move |conn| {
+                let all = member_search::find(conn, caller, id, &search)?;
+                Ok((fill(page, |part| members::read_rows(conn, id, part.slice_of(&all)), Member::from)?, all.len() as u32))
+            });
+            read.await?
+        }
+    };
+    let pagination = Pagination::new(page, total);
+    Ok(paged("Users retrieved successfully", found, pagination, address))
+}
+
+/// Changes a member as [`memberships::update`] does, for a body of so many bytes.
+async fn change(
+    app: &App,
+    caller: Caller,
+    (organisation, user): (OrganisationId, UserId),
+    edit: memberships::Edit,
+    bytes: usize,
+) -> Result<Success<Membership>> {
+    let edited = app.db.write_sized(bytes, move |tx| memberships::update(tx, caller, organisation, user, edit)).await?;
+    Ok(ok("success", edited.into()))
+}
+
+#[derive(Object)]
+struct NewMemberRole {
+    /// The new role: its integer, its UUID, its name or its key.
+    role_id: RoleName,
+}
+
+#[derive(Object)]
+struct NewMemberState {
+    /// `true` gives access, `false` ends it and keeps the membership.
+    active: bool,
 }
 
 #[derive(Object)]
@@ -284,11 +390,13 @@ struct Member {
     username: String,
     /// The full name; may be empty.
     full_name: String,
-    /// The `key` of the member's role.
+    /// The name of the member's role in the list of roles; `Owner` for the organisation's owner.
     role: String,
+    /// The `key` of the member's role.
+    role_key: String,
     /// The integer of the member's role; null for a former member.
     role_id: Nullable<i64>,
-    /// The name of the member's role in the list of roles; `Owner` for the organisation's owner.
+    /// The same as `role`.
     role_name: String,
     /// `active`, `inactive` or `deactivated`; `removed` for a former member.
     status: String,
@@ -298,6 +406,8 @@ struct Member {
     custom_status: Nullable<CustomStatus>,
     /// Whether the member is a person or a bot: `user` or `bot`.
     user_type: String,
+    /// The same as `user_type`.
+    entity_type: String,
     /// Whether the e-mail address is verified; until then, anybody may have registered it.
     is_verified: bool,
     /// When the member joined; `0001-01-01T00:00:00Z` for a former member.
@@ -306,6 +416,7 @@ struct Member {
 
 impl From<members::Listed> for Member {
     fn from(member: members::Listed) -> Self {
+        let (role, user_type) = (rights::member_title(&member.role, member.is_owner), accounts::user_type(member.is_bot));
         Member {
             id: member.id,
             email: member.email,
@@ -313,13 +424,15 @@ impl From<members::Listed> for Member {
             name: member.name,
             username: member.username,
             full_name: member.full_name,
-            role_name: rights::member_title(&member.role, member.is_owner).into(),
-            role: member.role,
+            role: role.into(),
+            role_name: role.into(),
+            role_key: member.role,
             role_id: Nullable(member.role_id),
             status: member.status.map_or("removed", MemberStatus::as_str).into(),
             profile_url: member.avatar_url,
             custom_status: Nullable(member.custom_status.map(CustomStatus::from)),
-            user_type: accounts::user_type(member.is_bot).into(),
+            user_type: user_type.into(),
+            entity_type: user_type.into(),
             is_verified: member.is_verified,
             created_at: member.joined_at.unwrap_or(Time::NEVER),
         }

@@ -73,7 +73,10 @@ impl Api {
 
     /// Change an organisation
     ///
-    /// Omitted fields stay as they are; empty ones are cleared, except the name. Needs `manage:organization`.
+    /// Omitted fields stay as they are; empty ones are cleared, except the name and the logo. Needs `manage:organization`.
+    ///
+    /// A logo in the body itself, as a `data:` address of a JPEG or PNG picture, isn't kept: the other fields are changed, the logo
+    /// stays as it is, and `message` says so.
     #[oai(path = "/organisations/:org_id", method = "put", operation_id = "updateOrganisation", tag = "Tag::Organisations")]
     async fn update(
         &self,
@@ -82,8 +85,20 @@ impl Api {
         org_id: Path<OrganisationId>,
         body: Body<EditOrganisation>,
     ) -> Result<Success<Organisation>> {
-        let edited = app.db.write_sized(body.1, move |tx| organisations::update(tx, caller.0, *org_id, body.0.into())).await?;
-        Ok(ok("Organization updated successfully", edited.into()))
+        let Body(EditOrganisation { name, details, remove_logo }, bytes) = body;
+        let is_picture = details.has_picture();
+        let message = if is_picture {
+            "Organization updated successfully, without the logo: the server takes its address and no picture"
+        } else {
+            "Organization updated successfully"
+        };
+        let mut edit = details.named(into_string(name));
+        edit.logo_url = match remove_logo {
+            Some(true) => Some(String::new()),
+            _ => edit.logo_url.filter(|logo| !logo.is_empty()),
+        };
+        let edited = app.db.write_sized(bytes, move |tx| organisations::update(tx, caller.0, *org_id, edit)).await?;
+        Ok(ok(message, edited.into()))
     }
 
     /// Delete an organisation
@@ -130,6 +145,8 @@ struct EditOrganisation {
     name: Option<Text<organisations::Name>>,
     #[oai(flatten)]
     details: Details,
+    /// `true` removes the logo. An empty `logo_url` doesn't: existing clients send it with every change.
+    remove_logo: Option<bool>,
 }
 
 /// What an organisation says of itself.
@@ -142,12 +159,22 @@ struct Details {
     kind: Option<Text<organisations::Detail>>,
     location: Option<Text<organisations::Detail>>,
     country: Option<Text<organisations::Detail>>,
-    /// An http or https address.
+    /// An http or https address. A picture as a `data:` address isn't kept.
     logo_url: Option<Text<WebAddress>>,
 }
 
+/// The beginnings of pictures that existing clients send as a logo.
+const PICTURES: [&str; 2] = ["data:image/jpeg;base64,", "data:image/png;base64,"];
+
 impl Details {
+    /// Whether the logo is a picture in the body itself.
+    fn has_picture(&self) -> bool {
+        self.logo_url.as_ref().is_some_and(|logo| PICTURES.iter().any(|picture| logo.starts_with(picture)))
+    }
+
+    /// The changes, without a picture.
     fn named(self, name: Option<String>) -> organisations::Edit {
+        let has_picture = self.has_picture();
         organisations::Edit {
             name,
             description: into_string(self.description),
@@ -155,7 +182,7 @@ impl Details {
             industry: into_string(self.kind),
             location: into_string(self.location),
             country: into_string(self.country),
-            logo_url: into_string(self.logo_url),
+            logo_url: into_string(self.logo_url).filter(|_| !has_picture),
         }
     }
 }
@@ -163,12 +190,6 @@ impl Details {
 impl From<NewOrganisation> for organisations::Edit {
     fn from(new: NewOrganisation) -> Self {
         new.details.named(Some(new.name.0))
-    }
-}
-
-impl From<EditOrganisation> for organisations::Edit {
-    fn from(edit: EditOrganisation) -> Self {
-        edit.details.named(into_string(edit.name))
     }
 }
 

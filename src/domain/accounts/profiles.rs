@@ -21,6 +21,8 @@ use crate::{
 
 text::rules! {
     pub Phone: Rule::line(30);
+    /// A first name, a space and a last name, which have rules of their own.
+    pub FullName: Rule::line(2 * <PersonName as text::Ruled>::RULE.max + 1);
 }
 
 /// Changes to a profile. An absent field stays as it is; an empty one is cleared, except the username.
@@ -52,6 +54,12 @@ impl Edit {
             phone: phone.map_err(Error::Invalid)?,
         })
     }
+}
+
+/// The first and the last name of a full one: the first word, and the others.
+pub fn split_full_name(name: &str) -> (String, String) {
+    let (first, last) = name.trim().split_once(char::is_whitespace).unwrap_or((name.trim(), ""));
+    (first.to_owned(), last.trim_start().to_owned())
 }
 
 /// Changes the caller's profile. If a name, the phone or the picture changes, the jobs tell the user's organisations. The

@@ -13,6 +13,7 @@ use crate::{
         channels::{
             marks::END,
             record::{self, Channel, Visible},
+            sidebar_trigger::{self, SidebarChange},
             succession, update_event,
         },
         log::revocations,
@@ -381,11 +382,16 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
     accounts::first_free(base, |name| Ok(taken.exists((channel, name))?))
 }
 
-/// Logs a `channel_update` about one user on the channel's stream and on the user's personal stream.
+/// Logs a `channel_update` about one user on the channel's stream and on the user's personal stream, and beside it that the
+/// user's list of channels has changed.
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let body = body_about(tx, channel, action, user)?;
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
         update_event::emit(tx, channel, stream, user, &body)?;
     }
-    Ok(())
+    match action {
+        "joined" => sidebar_trigger::emit_to_user(tx, organisation, user, SidebarChange::Joined),
+        "left" => sidebar_trigger::emit_to_user(tx, organisation, user, SidebarChange::Leave),
+        _ => Ok(()),
+    }
 }

@@ -1,7 +1,7 @@
 //! Channels: creating, changing, archiving and deleting them, within their quotas.
 //!
 //! The submodules hold the record of a channel, lists, members, succession of ownership, direct messages, read marks, unread
-//! counts, stars, mutes and the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges
+//! counts, stars, mutes and the events `channel_update` and `trigger_notification`. Uses access, accounts, log, page, rights and text. The messages area purges
 //! deleted channels.
 
 pub mod by_operator;
@@ -11,6 +11,7 @@ pub mod marks;
 pub mod members;
 pub mod preferences;
 pub mod record;
+pub mod sidebar_trigger;
 pub mod succession;
 pub mod unread_counts;
 pub mod update_event;

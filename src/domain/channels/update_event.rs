@@ -8,7 +8,7 @@ use crate::{
     db::Tx,
     domain::{
         accounts,
-        channels::record,
+        channels::{record, sidebar_trigger},
         log::{
             events,
             publication_envelope::{Envelope, Ids, envelope},
@@ -81,10 +81,12 @@ pub struct ChannelIds {
 /// The body of a `channel_update`.
 pub type Body = Envelope<ChannelUpdate, Ids<ChannelIds>>;
 
-/// Logs a `channel_update` for the channel's stream and for the personal stream of each of its members.
+/// Logs a `channel_update` for the channel's stream and for the personal stream of each of its members, and beside it that a
+/// channel is new.
 pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
-    emit_to_all(tx, id, &body)
+    emit_to_all(tx, id, &body)?;
+    if action == "created" { sidebar_trigger::emit_created(tx, id) } else { Ok(()) }
 }
 
 /// Logs a `channel_update` for the streams of [`announce`].

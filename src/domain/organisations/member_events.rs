@@ -42,6 +42,7 @@ pub fn announce_member(
         user_type: accounts::user_type(user.is_bot),
         is_verified: user.is_verified,
         role,
+        role_key: role,
         role_id,
         role_name: rights::member_title(role, is_owner),
         status: status.as_str(),

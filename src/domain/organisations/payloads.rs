@@ -77,6 +77,8 @@ pub struct MemberUpdate<'a> {
     pub is_verified: bool,
     /// The key of the member's role.
     pub role: &'a str,
+    /// The same as `role`, under its name in the list of members.
+    pub role_key: &'a str,
     /// The integer of the member's role.
     pub role_id: i64,
     /// The name of the member's role; `Owner` for the organisation's owner.

@@ -42,8 +42,8 @@ async fn the_same_members_have_one_direct_message() {
     assert_ne!(wider["channels_id"], dm);
 
     ada.say(&dm, "psst @grace").await;
-    let told = socket.on(&personal).await;
-    assert_eq!(told["data"]["channels_id"], wider["channels_id"]);
+    let told = socket.push(|push| push["pub"]["data"]["data"]["channels_id"] == wider["channels_id"]).await;
+    assert_eq!(told["channel"], personal);
     let counts = loop {
         let told = socket.on(&personal).await;
         if told["notification_type"] == "unread_thread_change" {

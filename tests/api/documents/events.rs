@@ -205,6 +205,7 @@ impl Run {
         grace.call("POST", &format!("/channels/{channel}/mute"), None).await.expect(200);
         self.until(Kind::Mute).await;
         let webhook = text(&grace.webhook(channel, "builds").await["id"]);
+        let berth = json!({ "name": "berths", "organisation_id": organisation, "userIds": [grace.user_id] });
         for (kind, method, path, body) in [
             (Kind::Updated, "PUT", format!("/channels/{channel}/messages"), Some(renamed)),
             (Kind::Reaction, "PUT", format!("{message}/reactions/tada"), None),
@@ -215,6 +216,7 @@ impl Run {
             (Kind::Unpinned, "DELETE", format!("{below}/pin"), None),
             (Kind::ThreadStatus, "PUT", format!("/threads/{post}/channels/{channel}"), Some(json!({ "status": "completed" }))),
             (Kind::Channel, "PATCH", format!("/channels/{channel}"), Some(json!({ "topic": "Who brings which ship in" }))),
+            (Kind::SidebarTrigger, "POST", "/channels".into(), Some(berth)),
             (Kind::Webhook, "POST", format!("/webhooks/{channel}/{webhook}/rotate-slug"), None),
             (Kind::Member, "PATCH", "/profile".into(), Some(json!({ "first_name": "Ada" }))),
             (Kind::Role, "POST", format!("/organisations/{organisation}/roles"), Some(json!({ "name": "pilot" }))),

@@ -41,6 +41,8 @@ async fn a_thread_is_a_post_with_its_replies() {
     let more = everywhere.as_object_mut().unwrap();
     assert_eq!(more.remove("channel_type").unwrap(), "public");
     let messages = more.remove("thread_messages").unwrap();
+    let participants = more.remove("thread_participants").unwrap();
+    assert_eq!(more.insert("participants".into(), participants), Some(json!([])));
     assert_eq!(everywhere, *listed);
     assert_shape(&messages[0], MESSAGE);
     assert_eq!([&messages[0]["id"], &messages[0]["thread_id"], &messages[0]["message"]], [&thread, &thread, "post for @grace"]);

@@ -9,7 +9,7 @@ use crate::harness::Client;
 /// The kept fields of an organisation. Counts of channels and messages are statistics, which a client reads where it
 /// shows them.
 pub const ORGANISATION: &str = "name description email industry location country logo_url owner_id created_at updated_at";
-pub const MEMBER: &str = "email phone_number name username full_name role role_id status is_verified custom_status";
+pub const MEMBER: &str = "email phone_number name username full_name role_key role_id status is_verified custom_status";
 pub const ROLE: &str = "uuid name description permission_list permissions created_at updated_at";
 /// The kept fields of a channel. The address of its webhook is read where webhooks are managed.
 pub const CHANNEL: &str =

@@ -63,6 +63,9 @@ impl Store {
                     _ => _ = own.insert(text(&data["thread_id"]), pick(data, OWN)),
                 }
             }
+            "trigger_notification" => {
+                assert!(["joined", "leave", "create"].iter().any(|action| data["trigger_action"] == *action))
+            }
             "channel_star" => assign(self.channel(&data["channels_id"]), data, "is_starred"),
             "channel_mute" => assign(self.channel(&data["channels_id"]), data, "is_muted"),
             "channel_mention" => {
@@ -306,7 +309,7 @@ impl Store {
             }
         };
         rename(&mut organisation["org_role"]);
-        organisation["members"].as_object_mut().unwrap().values_mut().for_each(|member| rename(&mut member["role"]));
+        organisation["members"].as_object_mut().unwrap().values_mut().for_each(|member| rename(&mut member["role_key"]));
     }
 
     fn organisation_update(&mut self, data: &Value) {

@@ -97,7 +97,7 @@ async fn members_list_the_members_newest_first() {
         assert_eq!(list["pagination"], pagination);
     }
     let list = list(&ada, &organisation, "").await;
-    let roles: Vec<_> = (0..3).map(|n| text(&list["data"][n]["role"])).collect();
+    let roles: Vec<_> = (0..3).map(|n| text(&list["data"][n]["role_key"])).collect();
     assert_eq!(roles, ["guest", "member", "admin"]);
     assert_eq!(list["data"][0]["id"], guest.user_id);
 }
@@ -310,7 +310,8 @@ async fn members_are_read_by_their_identifiers_after_they_have_left_and_stranger
     assert_eq!(emails(&left), ["grace@example.org", "ada@example.org"]);
     let former = &left["data"][0];
     assert_eq!([&former["name"], &former["username"], &former["status"]], ["Grace Hopper", "grace", "removed"]);
-    assert_eq!([&former["role_id"], &former["role"], &former["phone_number"]], [&json!(null), &json!(""), &json!("")]);
+    assert_eq!([&former["role_id"], &former["role"], &former["role_key"]], [&json!(null), &json!(""), &json!("")]);
+    assert_eq!(former["phone_number"], "");
     assert_eq!(left["pagination"]["total_items"], 2);
     let back = ada.invite(&organisation, "grace@example.org", "guest").await;
     grace.post("/invite/verify", json!({ "token": back })).await.expect(200);

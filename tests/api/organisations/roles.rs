@@ -67,8 +67,10 @@ async fn an_organisation_shows_the_callers_role_by_its_title() {
         let own = grace.get("/users/organisations").await.expect(200)["data"][0].take();
         assert_eq!([&own["org_role"], &own["role_name"]], [&role["key"], &role["name"]]);
         let members = ada.get(&format!("{path}/users")).await.expect(200)["data"].take();
-        assert_eq!([&members[0]["role"], &members[0]["role_name"]], [&role["key"], &role["name"]]);
-        assert_eq!([&members[1]["role"], &members[1]["role_name"]], ["admin", "Owner"]);
+        let shown = |member: &Value| ["role", "role_name", "role_key"].map(|field| text(&member[field]));
+        assert_eq!(shown(&members[0]), [title, title, &text(&role["key"])]);
+        assert_eq!(shown(&members[1]), ["Owner", "Owner", "admin"]);
+        assert_eq!([&members[1]["entity_type"], &members[1]["user_type"]], ["user", "user"]);
     }
     assert_eq!(listed[5]["id"], custom["id"]);
     give(&ada, &organisation, &grace, "admin").await;

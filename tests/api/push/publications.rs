@@ -227,6 +227,7 @@ async fn a_made_changed_or_deleted_channel_is_pushed_to_its_members() {
     let update = async |mine: &mut Socket, on: &str| pushed(mine.on(on).await, "channel_update", "channels_section");
     let channel = ada.channel(organisation, "plans", &[grace]).await;
     assert_eq!(update(mine, &personal).await["data"]["name"], "plans");
+    pushed(mine.on(&personal).await, "trigger_notification", "channels_section");
     mine.subscribe(&channel).await;
     ada.patch(&format!("/channels/{channel}"), json!({ "name": "deeds" })).await.expect(200);
     assert_eq!(update(mine, &channel).await["data"]["name"], "deeds");
@@ -250,6 +251,7 @@ async fn joining_and_leaving_are_pushed_to_the_channel_and_to_the_user() {
             assert_eq!(publication["modification_ids"]["user_id"], bob.user_id);
             assert_eq!(publication["modification_ids"]["channel_id"], *channel);
         }
+        pushed(his.on(&personal).await, "trigger_notification", "channels_section");
     }
 }
 

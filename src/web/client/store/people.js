@@ -36,7 +36,7 @@ const person = from => ({
   avatar_url: from.avatar_url ?? from.profile_url ?? '',
   user_type: from.user_type,
   email: from.email,
-  role: from.role,
+  role: from.role_key,
   role_name: from.role_name,
   role_id: from.role_id,
   status: from.status,

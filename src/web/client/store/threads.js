@@ -13,6 +13,9 @@ const SOON_MS = 800
 /** Replies that are shown with each. */
 const REPLIES = 2
 
+/** A thread as the other operations have it. The organisation's list has the participants under another name. @param {any} row */
+const shownRow = ({ thread_participants: participants, ...row }) => ({ ...row, participants })
+
 /** @param {any[]} rows */
 const sorted = rows => rows.sort((one, other) => (one.last_reply === other.last_reply
   ? other.position - one.position : one.last_reply < other.last_reply ? 1 : -1))
@@ -56,8 +59,9 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
       await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE }), answer => {
         if (own !== run) return
         places.clear()
-        note(answer.data, answer.position)
-        rows.value = sorted([...answer.data])
+        const listed = answer.data.map(shownRow)
+        note(listed, answer.position)
+        rows.value = sorted(listed)
         before = Number(answer.next?.before ?? 0)
         hasMore.value = before > 0
         state.value = 'current'
@@ -117,7 +121,7 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
       await recorder.fetch(() => api.listOrganisationThreads(id, query), answer => {
         if (own !== run) return
         const known = new Set(rows.peek().map(row => row.thread_id))
-        const fresh = answer.data.filter(row => !known.has(row.thread_id))
+        const fresh = answer.data.map(shownRow).filter(row => !known.has(row.thread_id))
         note(fresh, answer.position)
         rows.value = sorted([...rows.peek(), ...fresh])
         before = Number(answer.next?.before ?? 0)
