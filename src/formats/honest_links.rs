@@ -77,8 +77,8 @@ fn is_dot(c: char) -> bool {
     matches!(c, '\u{2024}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}')
 }
 
-/// The Markdown of a text, in which no link hides where it leads: one whose label could be read as another address is taken apart,
-/// so that the address is shown. In doubt one link too many is, because all of Markdown decides where a label begins.
+/// The Markdown of a text, in which no link hides where it leads: one whose label could be read as another address is taken apart, so
+/// that the address is shown. In doubt one link too many is, because all of Markdown decides where a label begins.
 pub fn with_visible_links(text: &str) -> String {
     let (destinations, mut links) = (destinations(text), Links::default());
     let mut rest = text;

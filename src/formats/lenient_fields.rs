@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{LONGEST_TEXT, markdown_pieces::cut};
+use super::markdown_pieces::{LONGEST_TEXT, cut};
 
 /// A type of fields.
 pub trait Field: Default {

@@ -1,7 +1,8 @@
 //! Pieces of posts: lines and quotes, as Markdown.
 
-use super::LONGEST_TEXT;
-
+/// Characters that are read of a text, and of all that a post says. No post has more, so the rest is cut off before the text is
+/// searched for marks: a body may be many times as long.
+pub const LONGEST_TEXT: usize = 40_000;
 /// Characters of a title, a commit's message or a name within a line.
 const LINE: usize = 200;
 /// Characters of a text that is quoted, and its lines.

@@ -25,14 +25,10 @@ mod uptime_kuma;
 
 pub use self::{
     honest_links::with_visible_links,
-    markdown_pieces::cut,
+    markdown_pieces::{LONGEST_TEXT, cut},
     sending_program::{Program, SendingProgram},
     slack_messages::message::Dialect,
 };
-
-/// Characters that are read of a text, and of all that a post says. No post has more, so the rest is cut off before the text is
-/// searched for marks: a body may be many times as long.
-pub const LONGEST_TEXT: usize = 40_000;
 
 /// What a program tells, as Markdown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

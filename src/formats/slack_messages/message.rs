@@ -13,9 +13,9 @@ use super::{
     plain_text::{self, Names, escaped_for_markdown},
 };
 use crate::formats::{
-    LONGEST_TEXT, Post, Status, honest_links,
+    Post, Status, honest_links,
     lenient_fields::{Field, object},
-    markdown_pieces::{cut, one_per_line},
+    markdown_pieces::{LONGEST_TEXT, cut, one_per_line},
 };
 
 /// Blocks and attachments of a message; Slack has no more.
