@@ -116,7 +116,7 @@ for (const kind of BROWSERS) {
     assert.equal(found.longest, 10)
     assert.deepEqual(found.links, [['https://evil.example/login', 'https://evil.example/login'], ['https://xn--pple-43d.com/id', 'https://xn--pple-43d.com/id']])
     assert.equal(found.said, `Please sign in again: ${GOOGLE} (https://evil.example/login), or at https://xn--pple-43d.com/id.`)
-    const { messages } = await ada.call('GET', `/channels/${general.id}/messages`)
+    const { messages } = await server.call('GET', `/channels/${general.id}/messages`, { bearer: ada.bearer })
     assert.deepEqual(messages.slice(0, PILES.length).map(each => each.content).reverse(), PILES, 'the server keeps what was sent')
     assert.deepEqual(problems, [])
     await pictures(page, kind, `hostile-${kind}-links`)
