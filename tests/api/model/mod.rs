@@ -32,12 +32,13 @@ const PEOPLE: [&str; 5] = ["ada", "grace", "bob", "gus", "root"];
 
 /// After these somebody is in an organisation that was none of theirs: its streams can't have been heard, and a
 /// client looks for it where it opens, or where its user is told.
-const ENTRANCES: [&str; 4] = [
+const ENTRANCES: [&str; 5] = [
     "POST /organisations",
     "POST /invite/verify",
     "POST /organisations/{org_id}/users",
     // A deactivated member comes back.
     "PUT /organisations/{org_id}/users/{user_id}",
+    "PATCH /organisations/{org_id}/users/{user_id}/status",
 ];
 
 /// The sections in which somebody goes and comes back.
