@@ -136,7 +136,7 @@ async fn positioned<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem:
         return next.call(req).await.map(IntoResponse::into_response);
     }
     let app: App = req.data().cloned().expect("the application is installed in routes()");
-    let (mut response, shown) = db::with_position(db::with_write_ban(next.get_response(req))).await;
+    let (mut response, shown) = db::with_position(next.get_response(req)).await;
     if response.status().is_success() {
         let seq = shown.map_or_else(|| app.db.read_without_position(|conn| Ok(log_reader::last_seq(conn)?)), Ok)?;
         let position = HeaderValue::from_str(&format!("{}:{seq}", app.db.epoch())).map_err(Error::internal)?;

@@ -15,15 +15,14 @@ mod last_write;
 pub mod log_reader;
 mod open;
 mod position;
+mod request_writes;
 mod row_columns;
 mod schema;
 mod schema_history;
 mod slow_read_slots;
 pub mod snapshot;
-mod space_floor;
 mod text_enum;
 mod tx;
-mod write_ban;
 mod writer;
 
 use std::{
@@ -46,13 +45,12 @@ pub use self::{
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_in_future,
     position::with_position,
+    request_writes::{ban_writes, for_request, held_to_floor, lift_floor},
     row_columns::Columns,
     schema::{Step, newest as newest_version},
     schema_history::Version,
     slow_read_slots::Class,
-    space_floor::{held_to_floor, inheriting_floor, lift_floor},
     tx::{Tx, View},
-    write_ban::{ban_writes, with_write_ban},
     writer::{AfterAnswers, AfterCommit},
 };
 use self::{
@@ -223,7 +221,7 @@ impl Db {
         bytes: usize,
         f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        write_ban::check()?;
+        request_writes::check()?;
         self.writer.submit(bytes, f)?.await.unwrap_or(Err(writer::UNKNOWN))
     }
 
@@ -233,7 +231,6 @@ impl Db {
         &self,
         mut step: impl FnMut(&mut Tx) -> Result<Option<T>> + Send + 'static,
     ) -> Result<T> {
-        write_ban::check()?; // the steps run in a task of their own
         let db = self.clone();
         let run = async move {
             loop {
@@ -244,7 +241,7 @@ impl Db {
                 }
             }
         };
-        tokio::spawn(inheriting_floor(run)).await.map_err(Error::internal)?
+        tokio::spawn(for_request(run)).await.map_err(Error::internal)?
     }
 
     /// Whether the writer accepts all jobs: false if the disk is nearly full or the database is closed.

@@ -23,7 +23,7 @@ use super::{
     checkpoint::{Checkpoint, Checkpoints, FLOOR, Space, checkpoint, exit_on_broken_disk},
     epoch::Marker,
     figures::Figures,
-    log_reader, space_floor,
+    log_reader, request_writes,
     tx::{Tx, View},
 };
 use crate::{
@@ -159,7 +159,7 @@ impl Writer {
     ) -> Result<oneshot::Receiver<Result<T>>> {
         match self.checkpoints.space() {
             Space::None => return Err(FULL),
-            Space::BelowFloor if !space_floor::may_write_below() => return Err(NEARLY_FULL),
+            Space::BelowFloor if !request_writes::may_write_below_floor() => return Err(NEARLY_FULL),
             _ => {}
         }
         let reserved = Reserved::new(&self.queued, bytes).ok_or(BUSY)?;

@@ -44,7 +44,7 @@ pub(super) async fn carry_out(app: &App, caller: Caller, call: Prepared) -> Resu
         }
         answered
     };
-    tokio::spawn(db::inheriting_floor(run)).await.map_err(Error::internal)?
+    tokio::spawn(db::for_request(run)).await.map_err(Error::internal)?
 }
 
 async fn send(app: &App, caller: Caller, call: Prepared) -> Result<Reply> {

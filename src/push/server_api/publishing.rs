@@ -133,5 +133,5 @@ async fn post(
         Ok(posted.into_iter().map(|seq| seq.ok_or(Failure::UNKNOWN_CHANNEL.into())).collect())
     };
     // A task of its own, so that a caller who disconnects and repeats the request gets its outcome.
-    tokio::spawn(db::inheriting_floor(posting)).await.map_err(Error::internal)?
+    tokio::spawn(db::for_request(posting)).await.map_err(Error::internal)?
 }

@@ -3,5 +3,5 @@ mod deferred_work;
 mod jumps;
 mod positions;
 mod races;
-mod write_ban;
+mod request_writes;
 mod writer;

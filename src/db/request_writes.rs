@@ -1,0 +1,61 @@
+//! What a request may write; background jobs may write always.
+//!
+//! While the disk is nearly full, what frees space must go on, or a full disk could not be emptied by those who filled it:
+//! deletions, log-outs and superadmins pass ([`lift_floor`]).
+//!
+//! A browser sends its cookie with a link that somebody follows, and pages show links of others: so a GET that a cookie has
+//! admitted writes nothing ([`ban_writes`]).
+
+use std::cell::Cell;
+
+use crate::error::{Error, Result};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    Banned,
+    /// While there is more free space than the floor.
+    AboveFloor,
+    All,
+}
+
+tokio::task_local! {
+    static REQUEST: Cell<Writes>;
+}
+
+/// Runs a request, which writes nothing below the floor unless [`lift_floor`] is called meanwhile.
+pub async fn held_to_floor<T>(request: impl Future<Output = T>) -> T {
+    REQUEST.scope(Cell::new(Writes::AboveFloor), request).await
+}
+
+/// Lets the running request write below the floor.
+pub fn lift_floor() {
+    if present() == Writes::AboveFloor {
+        _ = REQUEST.try_with(|writes| writes.set(Writes::All));
+    }
+}
+
+/// Bans all writes of the running request from here on.
+pub fn ban_writes() {
+    _ = REQUEST.try_with(|writes| writes.set(Writes::Banned));
+}
+
+/// Work that outlives the request that it is for, in a task of its own, and may write what the request may now.
+pub fn for_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    REQUEST.scope(Cell::new(present()), work)
+}
+
+/// Fails if the running request may not write: its operation has to look at the `Authorization` header alone.
+pub(super) fn check() -> Result<()> {
+    match present() {
+        Writes::Banned => Err(Error::internal("a GET that a cookie has admitted may not write")),
+        Writes::AboveFloor | Writes::All => Ok(()),
+    }
+}
+
+pub(super) fn may_write_below_floor() -> bool {
+    present() == Writes::All
+}
+
+fn present() -> Writes {
+    REQUEST.try_with(Cell::get).unwrap_or(Writes::All)
+}
