@@ -3,6 +3,9 @@
 //! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
 //! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights and scopes.
 
+#[macro_use]
+mod bot_owners;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use serde::Serialize;
@@ -18,6 +21,8 @@ use crate::{
     error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, SessionId, UserId},
 };
+
+pub use self::bot_owners::{USABLE, answerable_person};
 
 /// The error that hides a channel where the specification lists 403 and no 404.
 pub const HIDDEN_CHANNEL: Error = Error::Forbidden(Code::ChannelHidden, "You do not have access to this channel");
@@ -117,50 +122,6 @@ impl Caller {
 /// The SQL condition under which the row `m` of `organisation_members` counts as a membership.
 pub const ENTITLED: &str = "m.status <> 'deactivated'";
 
-/// SQL of what the owner of the bot `$user` has now: `own.role_id` or `held.rights`. 0 if the owner's membership or account has
-/// ended; null if the user is a person. It reads the table `bots` alone for people, once in a statement that names the user by
-/// a parameter.
-macro_rules! of_owner {
-    ($what:literal, $user:literal) => {
-        concat!(
-            "(select coalesce((select ",
-            $what,
-            " from organisation_members own
-                join users bearer on bearer.id = own.user_id
-                join roles held on held.id = own.role_id
-              where own.organisation_id = b.organisation_id and own.user_id = b.owner_id and own.status <> 'deactivated'
-                and bearer.is_active), 0)
-             from bots b where b.user_id = ",
-            $user,
-            ")"
-        )
-    };
-}
-
-/// SQL of the rights of `$user` in the role `r`. A bot has those of its role that its owner has as well.
-macro_rules! rights {
-    ($user:literal) => {
-        concat!("r.rights & coalesce(", of_owner!("held.rights", $user), ", -1)")
-    };
-}
-
-/// The SQL condition under which `$user` is a person, or a bot whose owner is a member with an active account.
-macro_rules! is_answered_for {
-    ($user:literal) => {
-        concat!("coalesce(", of_owner!("own.role_id", $user), ", 1) <> 0")
-    };
-}
-
-/// The SQL condition under which the member `m`, who is `$user`, sees public channels: guests (role 5) and bots of guests don't.
-macro_rules! sees_public_channels {
-    ($user:literal) => {
-        concat!("m.role_id <> 5 and coalesce(", of_owner!("own.role_id", $user), ", 1) <> 5")
-    };
-}
-
-/// The SQL condition under which the account `u` may be used: it is active, and so is the membership of a bot's owner.
-pub const USABLE: &str = concat!("u.is_active and ", is_answered_for!("u.id"));
-
 /// A user's membership. None for outsiders and deactivated members, for bots whose owner has none or is disabled, and in an
 /// unknown or deleted organisation.
 pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
@@ -205,12 +166,6 @@ pub fn require_right(
 }
 
 // A bot -----------------------------------------------------------------------------------------
-
-/// The person who answers for what a user writes: a bot's owner, otherwise the user.
-pub fn answerable_person(conn: &Connection, user: UserId) -> Result<UserId> {
-    let sql = "select coalesce((select owner_id from bots where user_id = ?1), ?1)";
-    Ok(conn.prepare_cached(sql)?.query_row([user], |row| row.get(0))?)
-}
 
 /// A bot that the caller manages, as a member of its organisation with the right `manage:webhooks`.
 #[derive(Clone, Copy, Debug)]
