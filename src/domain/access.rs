@@ -22,6 +22,7 @@ use crate::{
     id::{ChannelId, OrganisationId, SessionId, UserId},
 };
 
+pub(in crate::domain) use self::bot_owners::person_answering_for;
 pub use self::bot_owners::{USABLE, answerable_person};
 
 /// The error that hides a channel where the specification lists 403 and no 404.

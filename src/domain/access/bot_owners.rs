@@ -48,8 +48,16 @@ macro_rules! sees_public_channels {
 /// The SQL condition under which the account `u` may be used: it is active, and so is the membership of a bot's owner.
 pub const USABLE: &str = concat!("u.is_active and ", is_answered_for!("u.id"));
 
-/// The person who answers for what a user writes: a bot's owner, otherwise the user.
+/// SQL of [`answerable_person`] for the user whom the expression names.
+macro_rules! person_answering_for {
+    ($user:literal) => {
+        concat!("coalesce((select b.owner_id from bots b where b.user_id = ", $user, "), ", $user, ")")
+    };
+}
+pub(in crate::domain) use person_answering_for;
+
+/// The person who answers for what a user does: a bot's owner, otherwise the user.
 pub fn answerable_person(conn: &Connection, user: UserId) -> Result<UserId> {
-    let sql = "select coalesce((select owner_id from bots where user_id = ?1), ?1)";
+    let sql = concat!("select ", person_answering_for!("?1"));
     Ok(conn.prepare_cached(sql)?.query_row([user], |row| row.get(0))?)
 }

@@ -58,7 +58,7 @@ fn command(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: Comman
     if url.is_empty() || !manages(tx, organisation, channel, owner)? {
         return Err(Error::Forbidden(Code::CommandOwnerBarred, "Whoever made the command may not manage it any more"));
     }
-    let account = owners::account_of(tx, owner)?;
+    let account = access::answerable_person(tx, owner)?;
     Ok(Target { name, url, account, host, secrets: vec![record::open(tx, &sealed, "command")?], form })
 }
 
@@ -73,7 +73,7 @@ fn webhook(tx: &Tx, channel: ChannelId, id: WebhookId) -> Result<Target> {
     if !may_post || owners::rights(tx, url_by, channel)?.is_none() {
         return Err(UNAVAILABLE);
     }
-    let (account, secrets) = (owners::account_of(tx, url_by)?, record::secrets(tx, id)?);
+    let (account, secrets) = (access::answerable_person(tx, url_by)?, record::secrets(tx, id)?);
     Ok(Target { name: webhook.name, url: webhook.url, account, host: webhook.target, secrets, form: Form::Json })
 }
 
@@ -90,7 +90,7 @@ fn bot(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: UserId) ->
     if access::membership(tx, organisation, id)?.is_none() || !may_know || !manages(tx, organisation, channel, url_by)? {
         return Err(UNAVAILABLE);
     }
-    let account = owners::account_of(tx, url_by)?;
+    let account = access::answerable_person(tx, url_by)?;
     Ok(Target { name, url, account, host, secrets: vec![record::open(tx, &sealed, "bot")?], form: Form::Json })
 }
 

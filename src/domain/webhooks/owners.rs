@@ -1,8 +1,6 @@
 //! The users who answer for a webhook, and whose access to the channel it needs: its owner and, to deliver, the member who
 //! answers for its address. They may differ: a new secret or slug changes the owner, who need not know where the address
 //! leads.
-//!
-//! What they do to the server is counted by account, whatever the organisation ([`account_of`]).
 
 use rusqlite::{Connection, OptionalExtension};
 use schemars::JsonSchema;
@@ -25,19 +23,6 @@ use crate::{
     id::{ChannelId, OrganisationId, UserId, WebhookId},
     mail::{self, Mail},
 };
-
-/// SQL of the account that answers for what a user has set up, whom the expression names: for a bot its owner's.
-macro_rules! answering_account {
-    ($user:literal) => {
-        concat!("coalesce((select b.owner_id from bots b where b.user_id = ", $user, "), ", $user, ")")
-    };
-}
-pub(in crate::domain) use answering_account;
-
-/// The account that answers for what the user has set up: for a bot its owner's.
-pub(in crate::domain) fn account_of(conn: &Connection, user: UserId) -> Result<UserId> {
-    Ok(conn.prepare_cached(concat!("select ", answering_account!("?1")))?.query_row([user], |row| row.get(0))?)
-}
 
 /// The channel rights of a user who answers for a webhook. None if the user's account is disabled, if the user does not see
 /// the channel (see [`SEEN`]), and while the user's webhooks are about to pause. Without rights, the webhook does not

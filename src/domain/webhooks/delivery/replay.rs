@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     db::{Tx, View},
     domain::{
-        access::Caller,
+        access::{self, Caller},
         webhooks::{
             delivery::{
                 kind::DeliveryKind,
@@ -17,7 +17,6 @@ use crate::{
                 schedule,
             },
             history::{self, Attempt},
-            owners,
             record::{self, Status, Webhook},
         },
     },
@@ -153,7 +152,7 @@ pub fn build_test(conn: &View, caller: Caller, channel: ChannelId, webhook: Webh
         attempts: 0,
         lease: None,
     };
-    Ok(Test { account: owners::account_of(conn, url_by)?, host: webhook.target, event })
+    Ok(Test { account: access::answerable_person(conn, url_by)?, host: webhook.target, event })
 }
 
 /// Records a test, and returns the record. Changes nothing else, because a test says nothing about the webhook's events.

@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{
-        delivery::slots::{DeliverySlot, DeliverySlots},
-        owners::answering_account,
+    domain::{
+        access::person_answering_for,
+        webhooks::delivery::slots::{DeliverySlot, DeliverySlots},
     },
     error::Result,
     event::Effect,
@@ -178,7 +178,7 @@ macro_rules! due {
     ($and:literal) => {
         concat!(
             "select w.id, w.target, w.updated_at, ",
-            answering_account!("w.url_by"),
+            person_answering_for!("w.url_by"),
             " as account,
                max(coalesce(w.waits_until, 0),
                  (select min(d.due_at) from deliveries d where d.webhook_id = w.id and d.due_at is not null)) as due_at

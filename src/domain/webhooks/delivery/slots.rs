@@ -9,7 +9,7 @@ use crate::id::UserId;
 
 /// Three bounds on requests under way: in all, for one account, and for one host and port.
 ///
-/// The account is the one that answers for the address (`owners::account_of`), wherever it does: one account may found many
+/// The account is the one that answers for the address (`access::answerable_person`), wherever it does: one account may found many
 /// organisations. No account takes more slots than it leaves free, so that a few with hosts that hang don't hold all.
 ///
 /// A host is proven when its last answer was quick and successful. Any other host may hold a slot for the longest time that
