@@ -127,16 +127,9 @@ pub fn answer(tx: &mut Tx, call: &Prepared, answer: Option<&Answer>) -> Result<R
 /// The refusal of a later answer to a call that takes none.
 pub const CLOSED: Error = Error::NotFound(Code::CallNotFound);
 
-/// SQL condition of a call that takes a later answer.
-macro_rules! takes_answer {
-    () => {
-        "token_hash = ?1 and answers < ?2 and expires_at > ?3"
-    };
-}
-
 /// Whether the call of this token takes a later answer.
 pub fn takes_answer(conn: &View, token: &str) -> Result<bool> {
-    let sql = concat!("select 1 from calls where ", takes_answer!());
+    let sql = "select 1 from calls where token_hash = ?1 and answers < ?2 and expires_at > ?3"; // as in `answer_later`
     Ok(conn.prepare_cached(sql)?.exists((secret::sha256(token), MOST_ANSWERS, conn.now()))?)
 }
 
@@ -144,7 +137,7 @@ pub fn takes_answer(conn: &View, token: &str) -> Result<bool> {
 /// hour and after five answers; other errors as in [`answer`].
 pub fn answer_later(tx: &mut Tx, token: &str, later: &Later) -> Result<()> {
     let hash = secret::sha256(token);
-    let counted = concat!("update calls set answers = answers + 1 where ", takes_answer!());
+    let counted = "update calls set answers = answers + 1 where token_hash = ?1 and answers < ?2 and expires_at > ?3";
     if tx.prepare_cached(counted)?.execute((hash, MOST_ANSWERS, tx.now()))? == 0 {
         return Err(CLOSED);
     }
