@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    path::Path,
     sync::{Arc, Mutex},
     thread::JoinHandle,
     time::Duration,
@@ -15,7 +16,7 @@ use crate::{
     clock::Clock,
     config::{Settings, Tls},
     connections::{self, certificate::Files, listening::Listeners},
-    db::{self, AfterCommit, Db, KeyFile},
+    db::{self, AfterCommit, Db, FolderLock, KeyFile},
     domain::accounts::{address_migration, by_operator, searchable_names},
     error::{Error, Faults, Result},
     event::{Effect, Queue},
@@ -119,22 +120,15 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     let Parts { links, mailer, issuer, centrifugo, outgoing, origins, server_api, metrics } =
         Parts::new(settings, listening.into())?;
     mailer.create_folder()?;
-    db::make_folder(&settings.data_dir)?;
-    let lock = db::lock(&settings.data_dir)?;
     let served = Served { base_url: links.0.clone(), web_url: links.1.clone(), has_mail_server: !mailer.writes_to_log() };
-    lock.publish(&serde_json::to_string(&served).map_err(Error::internal)?)?;
+    let lock = lock_folder(&settings.data_dir, &served)?;
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     back_up_before_migration(settings, &clock)?;
-    let quotas = if site.rate_limit { ByteQuotas::new(settings.bytes) } else { ByteQuotas::unlimited() };
-    let quotas = Arc::new(quotas);
-    let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } = open_database(
-        settings,
-        (site.clone(), quotas.clone()),
-        clock.clone(),
-        metrics.publisher_lag.clone(),
-        centrifugo.is_some(),
-    )?;
+    let quotas = Arc::new(if site.rate_limit { ByteQuotas::new(settings.bytes) } else { ByteQuotas::unlimited() });
+    let (lag, is_forwarding) = (metrics.publisher_lag.clone(), centrifugo.is_some());
+    let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
+        open_database(settings, (site.clone(), quotas.clone()), clock.clone(), lag, is_forwarding)?;
     let setup = if db.read(|conn| by_operator::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let limits = Arc::new(Limits::new(site.rate_limit, &clock));
@@ -183,6 +177,14 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         publisher,
         _lock: lock,
     })))
+}
+
+/// Makes the data folder if there is none, and keeps other servers from it. Commands read there what is served.
+fn lock_folder(folder: &Path, served: &Served) -> Result<FolderLock> {
+    db::make_folder(folder)?;
+    let lock = db::lock(folder)?;
+    lock.publish(&serde_json::to_string(served).map_err(Error::internal)?)?;
+    Ok(lock)
 }
 
 fn back_up_before_migration(Settings { backups, data_dir, .. }: &Settings, clock: &Clock) -> Result<()> {

@@ -110,7 +110,7 @@ impl Scene {
         let new = posting::New { content: line.text.to_owned(), thread, ..posting::New::default() };
         let message = posting::create(tx, caller(line.author)?, channel, new)?.id;
         for name in &line.given_by {
-            reactions::add(tx, caller(name)?, channel, message, line.emoji)?;
+            reactions::add(tx, caller(name)?, channel, message, (line.emoji, "emoji"))?;
         }
         if !line.is_reply {
             self.last.insert(line.channel.to_owned(), message);

@@ -13,7 +13,6 @@ use tokio::{
 };
 
 use super::{
-    REFUSAL,
     answer::Service,
     exchange_stream::Stream,
     wait_state::{Exchange, Phase},
@@ -24,6 +23,9 @@ use crate::{
     push::embedded::upgrade::{Io, Upgraded},
 };
 
+/// The answer to a connection that is turned away: there is no slot for it, or it is closed for a newcomer before its first request.
+pub(super) const REFUSAL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 /// Most bytes of a request's head. The longest heads are those of listeners, whose addresses hold a token for each channel.
 /// A client with more than some 40 channels sends its tokens in the first message of a WebSocket.
 const HEAD_BYTES: usize = 16 << 10;

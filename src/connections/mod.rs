@@ -28,7 +28,7 @@ use tokio::{
 
 use self::{
     answer::{Handler, Service},
-    connection::Connection,
+    connection::{Connection, REFUSAL},
     listening::{Accepted, Listeners},
     request_log::RequestLog,
 };
@@ -51,8 +51,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 const STARTING: usize = 8;
 /// Most accepted connections that wait so. Further ones wait in the kernel.
 const WAITING: usize = 1024;
-/// The answer to a connection that is turned away: there is no slot for it, or it is closed for a newcomer before its first request.
-const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// What answers the requests of a connection.
 struct Handlers {

@@ -62,11 +62,11 @@ impl Api {
         let JsonOrForm { body, bytes, mut form_fields } = body;
         form_fields.retain(|field| UNKEPT.contains(&field.as_str()));
         let EditProfile { username, full_name, first_name, last_name, phone, avatar_url } = body;
-        let (first, last) = into_string(full_name).map(|name| profiles::split_full_name(&name)).unzip();
         let edit = profiles::Edit {
             username: into_string(username),
-            first_name: into_string(first_name).or(first),
-            last_name: into_string(last_name).or(last),
+            full_name: into_string(full_name),
+            first_name: into_string(first_name),
+            last_name: into_string(last_name),
             phone: into_string(phone),
             avatar_url: into_string(avatar_url),
         };

@@ -58,6 +58,7 @@ struct Reacted {
 pub async fn react(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::React { message: id, emoji } = arguments::parse(arguments)?;
     let (message, _) = app.db.read(|conn| linked_message::get(conn, caller, id))?;
-    let reacted = app.write_throttled(caller.user, 0, move |tx| reactions::add(tx, caller, message.channel, id, &emoji)).await?;
+    let reacted =
+        app.write_throttled(caller.user, 0, move |tx| reactions::add(tx, caller, message.channel, id, (&emoji, "emoji"))).await?;
     Ok(shown::result_text(&Reacted { id, reactions: shown::reactions(&reacted) }))
 }

@@ -1,6 +1,6 @@
 //! Files of messages, of which the server takes none yet.
 
-use serde_json::Value;
+use poem_openapi::Object;
 
 use crate::{
     api::http::body::List,
@@ -8,7 +8,14 @@ use crate::{
 };
 
 /// The files that a request sends with a message.
-pub type Media = List<Value, 0, 0>;
+pub type Media = List<File, 0, 0>;
+
+/// A file that was uploaded before.
+#[derive(Object)]
+pub struct File {
+    /// The file's identifier.
+    id: String,
+}
 
 /// Refuses a post with files, once nothing but its text can be at fault: 422. Without the files it would not be what was sent.
 pub fn none<T>(media: &Option<Media>, made: Result<T>) -> Result<T> {

@@ -57,7 +57,7 @@ impl Api {
         message_id: Path<MessageId>,
         emoji: Path<Text<Emoji>>,
     ) -> Result<Success<ReactionList>> {
-        add(&app, caller.0, (*channel_id, *message_id), emoji.0.0, 0).await
+        add(&app, caller.0, (*channel_id, *message_id), (emoji.0.0, "emoji"), 0).await
     }
 
     /// React to a message that the body names
@@ -74,7 +74,7 @@ impl Api {
         let Body(NewReaction { thread_id, message_id, reaction }, bytes) = body;
         let message = message_id.or(thread_id);
         let message = message.ok_or_else(|| Error::BadRequest(Code::Required.says("thread_id is required").at("thread_id")))?;
-        add(&app, caller.0, (*channel_id, message), reaction.0, bytes).await
+        add(&app, caller.0, (*channel_id, message), (reaction.0, "reaction"), bytes).await
     }
 
     /// Remove a reaction
@@ -212,11 +212,11 @@ async fn add(
     app: &App,
     caller: Caller,
     at: (ChannelId, MessageId),
-    emoji: String,
+    (emoji, field): (String, &'static str),
     bytes: usize,
 ) -> Result<Success<ReactionList>> {
     let (channel_id, message_id) = at;
-    let add = move |tx: &mut Tx| reactions::add(tx, caller, channel_id, message_id, &emoji);
+    let add = move |tx: &mut Tx| reactions::add(tx, caller, channel_id, message_id, (&emoji, field));
     let reactions = app.write_throttled(caller.user, bytes, add).await?;
     Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
 }

@@ -102,7 +102,8 @@ impl Api {
             let total = found.data.len() as u32;
             return Ok(paged("Users retrieved successfully", found, Pagination::new(page, total), &address));
         }
-        let search = Search::parse(&search.0.unwrap_or_default(), &q.0.unwrap_or_default(), into_string(role.0), *channel_id)?;
+        let text = search.0.unwrap_or_default();
+        let search = Search::parse((&text, "search"), &q.0.unwrap_or_default(), into_string(role.0), *channel_id)?;
         find(&app, caller, id, search, page, &address).await
     }
 
@@ -129,7 +130,7 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Paged<Rows<Member>, Pagination>> {
         let page = listing::requested_page(None::<PageNumber>, *offset, *limit, PAGE, LARGEST_PAGE);
-        let search = Search::parse(&query.0.unwrap_or_default(), "", None, None)?;
+        let search = Search::parse((&query.0.unwrap_or_default(), "query"), "", None, None)?;
         find(&app, caller.0, *org_id, search, page, &address).await
     }
 

@@ -29,6 +29,8 @@ text::rules! {
 #[derive(Default, PartialEq, Eq)]
 pub struct Edit {
     pub username: Option<String>,
+    /// Both names; `first_name` and `last_name` take precedence.
+    pub full_name: Option<String>,
     pub first_name: Option<String>,
     pub last_name: Option<String>,
     pub phone: Option<String>,
@@ -42,6 +44,12 @@ impl Edit {
         let name = |value: Option<String>, field| -> Result<Option<String>> {
             value.map(|value| PersonName::check(&value, field).map(str::to_owned)).transpose().map_err(Error::Invalid)
         };
+        let full = self.full_name.map(|name| FullName::check(&name, "full_name").map(split_full_name)).transpose();
+        let (first, last) = full.map_err(Error::Invalid)?.unzip();
+        let part = |given: Option<String>, of_full, field| match given {
+            Some(given) => name(Some(given), field),
+            None => name(of_full, "full_name"),
+        };
         let phone = self.phone.map(|phone| Phone::check(&phone, "phone").map(str::to_owned)).transpose();
         let avatar_url = self.avatar_url.as_deref().map(|url| text::web_address_if_any(url, "avatar_url")).transpose();
         let username = self.username.filter(|name| name != present);
@@ -49,15 +57,16 @@ impl Edit {
         Ok(Edit {
             username: username.map_err(Error::BadRequest)?,
             avatar_url: avatar_url.map_err(Error::Invalid)?.map(str::to_owned),
-            first_name: name(self.first_name, "first_name")?,
-            last_name: name(self.last_name, "last_name")?,
+            full_name: None,
+            first_name: part(self.first_name, first, "first_name")?,
+            last_name: part(self.last_name, last, "last_name")?,
             phone: phone.map_err(Error::Invalid)?,
         })
     }
 }
 
 /// The first and the last name of a full one: the first word, and the others.
-pub fn split_full_name(name: &str) -> (String, String) {
+fn split_full_name(name: &str) -> (String, String) {
     let (first, last) = name.trim().split_once(char::is_whitespace).unwrap_or((name.trim(), ""));
     (first.to_owned(), last.trim_start().to_owned())
 }

@@ -30,10 +30,16 @@ const USERS_SHOWN: i64 = 100;
 
 /// Adds the caller's reaction to a message, and returns the message's reactions. For members of the channel with the right
 /// to post, unless it is archived. Adding the same reaction again changes nothing. 404 for an unknown message, 403 for other
-/// callers, 422 for a text that is no emoji and for too many different ones.
-pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<Vec<Reaction>> {
+/// callers, 422 for a text that is no emoji, which the field of the request has, and for too many different ones.
+pub fn add(
+    tx: &mut Tx,
+    caller: Caller,
+    channel: ChannelId,
+    id: MessageId,
+    (emoji, field): (&str, &'static str),
+) -> Result<Vec<Reaction>> {
     let (access, mut message) = reach(tx, caller, channel, id)?;
-    Emoji::check(emoji, "emoji").map_err(Error::Invalid)?;
+    Emoji::check(emoji, field).map_err(Error::Invalid)?;
     let others: i64 = tx
         .prepare_cached("select count(*) from reaction_counts where n = ?1 and emoji <> ?2")?
         .query_row((message.n, emoji), |row| row.get(0))?;

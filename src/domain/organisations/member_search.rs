@@ -38,9 +38,15 @@ pub struct Search {
 
 impl Search {
     /// A search for members with all words of `text` in their names, and with a name that begins with each word of `beginning`.
-    /// None if it asks for nothing, as empty texts do. 400 for a text of several lines, or one that is too long.
-    pub fn parse(text: &str, beginning: &str, role: Option<String>, channel: Option<ChannelId>) -> Result<Option<Search>> {
-        let text = Text::check(text, "search").map_err(Error::BadRequest)?;
+    /// None if it asks for nothing, as empty texts do. 400 for a text of several lines, or one that is too long; `text` comes with the
+    /// name of its parameter.
+    pub fn parse(
+        (text, parameter): (&str, &'static str),
+        beginning: &str,
+        role: Option<String>,
+        channel: Option<ChannelId>,
+    ) -> Result<Option<Search>> {
+        let text = Text::check(text, parameter).map_err(Error::BadRequest)?;
         let beginning = Text::check(beginning, "q").map_err(Error::BadRequest)?;
         let begins = beginning.split_whitespace().map(|word| format!("{BEGINNING}{}", text::folded(word)));
         let sought: Vec<_> = text.split_whitespace().map(text::folded).chain(begins).collect();

@@ -255,10 +255,7 @@ mod tests {
             assert_eq!(frames.iter().map(|frame| frame[0]).collect::<Vec<_>>(), [first, 0, 0, 0x80], "RFC 6455, section 5.4");
             assert_eq!(frames.iter().map(|frame| is_continuation(frame)).collect::<Vec<_>>(), [false, true, true, true]);
             let whole = encoding.frame(long(3 * PIECE));
-            assert_eq!(
-                frames.iter().flat_map(|frame| payload(frame)).collect::<Vec<_>>(),
-                payload(&whole).iter().collect::<Vec<_>>()
-            );
+            assert_eq!(frames.iter().flat_map(payload).collect::<Vec<_>>(), payload(&whole).iter().collect::<Vec<_>>());
         }
         assert_eq!(Encoding::Events.frames(long(3 * PIECE)).len(), 1);
     }
