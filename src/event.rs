@@ -140,7 +140,7 @@ kinds!(
     Published,
     /// The users in the body have lost rights. Never pushed.
     Revocation,
-    /// The actor, or the owner of the bot that it is, has left the organisation in the body. Never pushed.
+    /// The actor has left the organisation in the body, or is a bot whose owner has left it. Never pushed.
     Departed,
     /// The owner of the mailbox has taken over the account of the actor, or of the bot's owner, which another person may have used
     /// before. Never pushed.

@@ -76,7 +76,11 @@ fn push(app: &App, registry: &mut Registry) {
     for (budget, count) in ["user", "all"].into_iter().zip(unsent.closed()) {
         closed.get_or_create(&[("budget", budget)]).inc_by(count);
     }
-    registry.register("push_unsent_closes", "Connections closed because a user, or all, had not read too much", closed);
+    registry.register(
+        "push_unsent_closes",
+        "Connections closed because the unread data of their user, or of all users, exceeded the budget",
+        closed,
+    );
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {

@@ -193,7 +193,10 @@ fn free_space(data: &Path) -> Finding {
     match free {
         0..db::FLOOR => {
             let floor = db::FLOOR >> 20;
-            let finding = format!("{} MiB: below {floor} MiB the server takes deletions and log-outs only", free >> 20);
+            let finding = format!(
+                "{} MiB: below {floor} MiB the server takes only deletions, log-outs and what superadmins write",
+                free >> 20
+            );
             found(Outcome::Bad, check, finding)
         }
         db::FLOOR..db::SCARCE => found(Outcome::Warning, check, format!("only {} MiB", free >> 20)),

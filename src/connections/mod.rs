@@ -49,7 +49,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Most accepted connections in the runtime's queue that it has not begun to serve: whose first bytes are there, and not read. Further
 /// ones wait outside of it, so that the requests of others don't stand behind them.
 const STARTING: usize = 8;
-/// Most accepted connections that wait so. Further ones wait in the kernel.
+/// Most accepted connections that the server has not begun to serve. More wait in the kernel's backlog.
 const WAITING: usize = 1024;
 
 /// What answers the requests of a connection.

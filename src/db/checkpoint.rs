@@ -70,6 +70,8 @@ struct Shared {
     dirty: AtomicBool,
     /// Bytes of live frames in the WAL.
     wal: AtomicU64,
+    /// Bytes of them that the database file may still grow by: those that were moved stay in the WAL until a write begins it anew.
+    unmoved: AtomicU64,
     /// The place in [`Space::ALL`].
     space: AtomicU8,
 }
@@ -111,6 +113,12 @@ impl Checkpoints {
     /// Notes the size of the WAL after a checkpoint by the writer itself.
     pub fn note_wal(&self, bytes: u64) {
         self.shared.wal.store(bytes, Relaxed);
+        self.shared.unmoved.store(bytes, Relaxed);
+    }
+
+    /// Bytes of free disk space that the WAL needs in the database, as of the last checkpoint.
+    pub fn unmoved_bytes(&self) -> u64 {
+        self.shared.unmoved.load(Relaxed)
     }
 
     /// As of the last look at the disk.
@@ -132,6 +140,7 @@ fn tick(conn: &Connection, shared: &Shared, path: &PathBuf, figures: &Figures) {
             Ok(Checkpoint { wal, moved_all }) => {
                 if let Some(wal) = wal {
                     shared.wal.store(wal, Relaxed);
+                    shared.unmoved.store(if moved_all { 0 } else { wal }, Relaxed);
                 }
                 if !moved_all {
                     shared.dirty.store(true, Relaxed); // a reader or the writer blocked the rest
@@ -146,7 +155,7 @@ fn tick(conn: &Connection, shared: &Shared, path: &PathBuf, figures: &Figures) {
     }
     if let Ok(disk) = rustix::fs::statvfs(path) {
         let free = disk.f_bavail * disk.f_frsize;
-        let space = Space::of(free, shared.wal.load(Relaxed));
+        let space = Space::of(free, shared.unmoved.load(Relaxed));
         if space as u8 != shared.space.swap(space as u8, Relaxed) {
             tracing::warn!(free, "{}", space.warning());
         }

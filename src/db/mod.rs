@@ -209,8 +209,8 @@ impl Db {
     /// Runs `f` on the writer's thread. Returns once its transaction is on disk.
     ///
     /// `Err` undoes only what `f` did. `f` uses nothing but SQL and its `Tx`, because it may run in one transaction with
-    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full, or the disk ([`held_to_floor`]), and a failure of
-    /// the server itself in an answer that [`ban_writes`] applies to.
+    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full or the disk nearly so
+    /// ([`held_to_floor`]); 500 in a request whose writes are banned ([`ban_writes`]).
     pub async fn write<T: Send + 'static>(&self, f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static) -> Result<T> {
         self.write_sized(size_of_val(&f), f).await
     }

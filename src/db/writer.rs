@@ -192,7 +192,7 @@ impl Writer {
 
     /// Bytes of free disk space below which writes are refused, but for those that may free some.
     pub fn floor(&self) -> u64 {
-        FLOOR + self.wal_bytes()
+        FLOOR + self.checkpoints.unmoved_bytes()
     }
 
     /// The longest job and the longest commit since the last call.

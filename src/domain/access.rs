@@ -138,7 +138,7 @@ pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId)
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, user), row).optional()?)
 }
 
-/// Whether the user is a member of any organisation, as [`membership`] means it.
+/// Whether the user has a live membership. It doesn't look at a bot's owner.
 pub fn is_member_of_any(conn: &Connection, user: UserId) -> Result<bool> {
     let sql = format!(
         "select 1 from organisation_members m join organisations o on o.id = m.organisation_id

@@ -16,10 +16,10 @@ use crate::{
             record::Visible,
             unread_counts::{COUNTS, Counts},
         },
-        organisations::{self, Own},
+        organisations::{self, Own, founding},
         page::Page,
     },
-    error::Result,
+    error::{Error, Result},
     id::OrganisationId,
     time::Time,
 };
@@ -66,7 +66,11 @@ pub fn read(conn: &View, caller: Caller, slug: Option<&str>) -> Result<Start> {
         let counts = unread.remove(&one.id).unwrap_or_default();
         (one, counts)
     });
-    let may_found = access::require_founder(conn, caller).is_ok();
+    let may_found = match founding::require_may(conn, caller) {
+        Ok(()) => true,
+        Err(Error::Forbidden(..)) => false,
+        Err(err) => return Err(err),
+    };
     Ok(Start { organisations: organisations.collect(), user, expires_at, open, may_found })
 }
 

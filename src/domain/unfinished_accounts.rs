@@ -24,8 +24,8 @@ enum Verdict {
     Ends,
 }
 
-/// Ends accounts that are due, and takes those that stay off the list. `is_here` knows the users whose visit is not written yet. Looks
-/// at `limit` accounts at most, and returns their number.
+/// Ends accounts that are due, and takes those that stay off the list. `is_here` knows the users whose visit is not written
+/// yet. Looks at `limit` accounts at most, and returns their number.
 pub fn end_due(tx: &mut Tx, limit: u32, is_here: impl Fn(UserId) -> bool) -> Result<usize> {
     let due: Vec<UserId> = tx
         .prepare_cached("select user_id from unfinished_accounts where due_at <= ?1 order by due_at limit ?2")?
@@ -51,7 +51,8 @@ pub fn end_due(tx: &mut Tx, limit: u32, is_here: impl Fn(UserId) -> bool) -> Res
 fn judge(tx: &Tx, user: UserId, is_here: bool) -> Result<Verdict> {
     let lifetime = registration::unfinished_lifetime(tx.site());
     let sql = "select u.is_active, max(u.created_at, coalesce(u.last_seen_at, 0),
-          coalesce((select max(max(s.created_at, coalesce(s.last_seen_at, 0))) from sessions s where s.user_id = u.id), 0))
+          coalesce((select max(max(s.created_at, coalesce(s.last_seen_at, 0))) from sessions s where s.user_id = u.id), 0),
+          coalesce((select max(t.created_at) from one_time_tokens t where t.user_id = u.id), 0))
         from users u
         where u.id = ?1 and not u.mailbox_proved and not u.is_bot and u.role = ?2
           and not exists (select 1 from organisation_members m where m.user_id = u.id)

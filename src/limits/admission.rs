@@ -32,6 +32,8 @@ use crate::{id::UserId, net::client_address};
 const OTHER_FILES: usize = 512;
 /// Connections past the bound that may still ask for `/health`. A new one closes the oldest of them.
 pub const RESERVE: usize = 16;
+
+/// The connections of all clients, and the bounds on them.
 pub struct ConnectionSlots {
     /// Most connections of all clients.
     most: usize,

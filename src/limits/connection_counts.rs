@@ -76,7 +76,8 @@ impl Strangers {
 pub struct Open {
     pub users: usize,
     pub strangers: usize,
-    /// Connections of trusted proxies and on Unix sockets, and those that were just closed for a newcomer.
+    /// Connections of trusted proxies and on Unix sockets, those that the server has not begun to read, and those that were just
+    /// closed for a newcomer.
     pub others: usize,
 }
 
@@ -111,9 +112,12 @@ impl ConnectionCounts {
     /// Counts one more idle stranger. If the class is full at its address, its oldest idle one is told to close and no longer counts.
     /// `None` if the server is answering all of them.
     pub fn add_idle_stranger(&mut self, address: IpAddr, class: Class, closing: &Arc<Notify>) -> Option<u64> {
-        let most = match class {
-            Class::Coming => self.most_by_address.saturating_mul(COMING_FOR_EACH),
-            Class::Answered => self.most_by_address,
+        let (most, bound) = match class {
+            Class::Coming => {
+                let bound = format!("on their way in, {COMING_FOR_EACH} times as many as --connections-per-address");
+                (self.most_by_address.saturating_mul(COMING_FOR_EACH), bound)
+            }
+            Class::Answered => (self.most_by_address, "as many as --connections-per-address allows".to_owned()),
         };
         let members = self.addresses.entry(address).or_default().of(class);
         if members.all >= most {
@@ -121,8 +125,8 @@ impl ConnectionCounts {
                 self.refused += 1;
                 self.warn(Reason::Refused, || {
                     format!(
-                        "{address} has {most} connections without a live session, as many as --connections-per-address allows, \
-                         and all are being answered: more are refused"
+                        "{address} has {most} connections without a live session, {bound}, and all are being answered: more are \
+                         refused"
                     )
                 });
                 return None;
@@ -132,8 +136,7 @@ impl ConnectionCounts {
             self.closed += 1;
             self.warn(Reason::Closed, || {
                 format!(
-                    "{address} has {most} connections without a live session, as many as --connections-per-address allows: the \
-                     oldest idle ones are closed for new ones"
+                    "{address} has {most} connections without a live session, {bound}: the oldest idle ones are closed for new ones"
                 )
             });
         }
@@ -197,7 +200,7 @@ impl ConnectionCounts {
         self.users.get(&user).copied().unwrap_or_default()
     }
 
-    /// Whether the strangers of an address have more than half of what they may have.
+    /// Whether the strangers of an address, those on their way in included, are more than half of `--connections-per-address`.
     pub fn is_crowded(&self, address: IpAddr) -> bool {
         self.addresses.get(&address).is_some_and(|strangers| strangers.all() * 2 > self.most_by_address)
     }

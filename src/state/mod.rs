@@ -98,14 +98,17 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
-        let caller = self
-            .sessions
-            .find_or_read(session, || self.db.read_without_position(|conn| sessions::find(conn, session, conn.now())))?;
+        let caller = self.find_caller(session)?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
             self.push.activity.note(caller.user, caller.session);
         }
         Ok(caller)
+    }
+
+    /// Works like [`Inner::caller`], and counts towards no rate.
+    pub fn find_caller(&self, session: SessionId) -> Result<Option<Caller>> {
+        self.sessions.find_or_read(session, || self.db.read_without_position(|conn| sessions::find(conn, session, conn.now())))
     }
 
     /// [`Db::write_sized`] of what is pushed to many; the closure owns `bytes` of text. It waits while too many changes of the

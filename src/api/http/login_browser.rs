@@ -47,8 +47,7 @@ impl Browser {
         self.session.is_some()
     }
 
-    /// The caller of the session that the browser keeps, if that is live, with a proof of it: a text that only somebody can know who is
-    /// shown it in this session.
+    /// The caller of the live session in the browser's cookie, with a proof that only pages shown in that session contain.
     pub fn live_session(&self, app: &App) -> Result<Option<(Caller, String)>> {
         let Some(token) = &self.session else { return Ok(None) };
         let caller = auth::caller_of_token(app, token)?;

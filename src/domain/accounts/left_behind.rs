@@ -21,7 +21,7 @@ pub(in crate::domain) fn end_ways_in(tx: &Tx, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// Gives back the place that a join link keeps for whoever registered the account by it, and who is not its user any more.
+/// Gives back the place that a join link keeps for this account: nobody will join by it.
 pub(in crate::domain) fn give_back_kept_place(tx: &Tx, user: UserId) -> Result<()> {
     tx.prepare_cached("update join_links set used = used - 1 where id = (select link_id from join_places where user_id = ?1)")?
         .execute([user])?;
@@ -29,25 +29,19 @@ pub(in crate::domain) fn give_back_kept_place(tx: &Tx, user: UserId) -> Result<(
     Ok(())
 }
 
-/// Ends what the earlier users of an account left at work, also by its bots: ways in, the account's place at a join link, and the
-/// addresses of programs. Notes `Reclaimed` in the log, by which webhooks pause.
+/// Ends what the earlier users of an account left at work, also by its bots: ways in, and the addresses of programs. A place at
+/// a join link stays taken, since the account stays. Notes `Reclaimed` in the log, by which webhooks pause.
 pub(super) fn end_for_reclaimed(tx: &mut Tx, user: UserId) -> Result<()> {
-    give_back_kept_place(tx, user)?;
     let bots = sessions::bots_of(tx, user, None)?;
     for maker in [user].into_iter().chain(bots) {
         end_ways_in(tx, maker)?;
         events::note(tx, Kind::Reclaimed, Some(maker), ())?;
     }
     tx.prepare_cached(
-        "update bots set url = '', url_by = null, target = '' where url_by = ?1
-           and organisation_id in (select organisation_id from organisation_members where user_id = ?1)",
+        "update bots set url = '', url_by = null, target = '' where url_by = ?1", // also where they may come back
     )?
     .execute([user])?;
-    tx.prepare_cached(
-        "update commands set url = '', target = '' where owner_id = ?1
-           and organisation_id in (select organisation_id from organisation_members where user_id = ?1)",
-    )?
-    .execute([user])?;
+    tx.prepare_cached("update commands set url = '', target = '' where owner_id = ?1")?.execute([user])?;
     Ok(())
 }
 

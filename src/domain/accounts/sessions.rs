@@ -115,12 +115,15 @@ pub fn find(conn: &Connection, session: SessionId, now: Time) -> Result<Option<C
     one(conn, "s.id = ?1", session, now)
 }
 
+/// The error of a request whose session has ended since it was admitted.
+pub const SESSION_ENDED: Error = Error::Unauthorized(Code::TokenInvalid, "The session has ended");
+
 /// 401 if the caller's session has ended since the request was admitted: its body may have taken long to arrive. For operations that
 /// make a session or a token, which would outlive the end of all others.
 pub fn require_live(tx: &Tx, caller: Caller) -> Result<()> {
     match find(tx, caller.session, tx.now())? {
         Some(_) => Ok(()),
-        None => Err(Error::Unauthorized(Code::TokenInvalid, "The session has ended")),
+        None => Err(SESSION_ENDED),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Channels: creating, changing, archiving and deleting them, within their quotas.
 //!
 //! The submodules hold the record of a channel, lists, members, succession of ownership, direct messages, read marks, unread
-//! counts, stars, mutes and the events `channel_update` and `trigger_notification`. Uses access, accounts, log, page, rights and text. The messages area purges
-//! deleted channels.
+//! counts, stars, mutes and the events `channel_update` and `trigger_notification`. The messages area purges deleted channels.
 
 pub mod by_operator;
 pub mod direct_messages;

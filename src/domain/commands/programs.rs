@@ -55,7 +55,10 @@ fn command(tx: &Tx, organisation: OrganisationId, channel: ChannelId, id: Comman
         .optional()?;
     let (owner, name, url, host, form, sealed) = found.ok_or(UNKNOWN)?;
     // A reclaimed account has left the address empty.
-    if url.is_empty() || !manages(tx, organisation, channel, owner)? {
+    if url.is_empty() {
+        return Err(Error::Forbidden(Code::CommandOwnerBarred, "The command has no address: it has to be set again"));
+    }
+    if !manages(tx, organisation, channel, owner)? {
         return Err(Error::Forbidden(Code::CommandOwnerBarred, "Whoever made the command may not manage it any more"));
     }
     let account = access::answerable_person(tx, owner)?;

@@ -23,13 +23,13 @@ pub(in crate::domain) fn write(tx: &mut Tx, mut message: Message, root: Option<R
 /// Works like [`write()`], and keeps the mentions that the message has: none if it is new. For texts by strangers, who must not
 /// notify anybody.
 pub(in crate::domain) fn write_as_is(tx: &mut Tx, mut message: Message, root: Option<Root>) -> Result<Message> {
-    tx.quotas().charge_organisation(message.organisation, message.content.len())?;
     let channel = message.channel;
     if let Some(root) = &root {
         (message.thread, message.is_reply) = (root.id, true);
     }
     let root_n = root.as_ref().map(|root| root.n);
     message.n = insert(tx, &message, root_n)?;
+    tx.quotas().charge_organisation(message.organisation, message.content.len())?; // not for an identifier that is taken
     let place = Place { channel, n: message.n, root: root_n };
     mentions::record(tx, place, &message.mentions)?;
     let is_new_participant = match &root {

@@ -25,8 +25,8 @@ pub struct Link {
     pub status: Status,
 }
 
-/// Looks a token up among all kinds of links, for a caller if there is one. All are looked through for every token, so that an unknown one costs as much as
-/// another. None for an unknown token, 400 for a text that is none.
+/// Looks a token up among all kinds of links, for a caller if there is one. All are looked through for every token, so that an
+/// unknown one costs as much as another. None for an unknown token, 400 for a text that is none.
 pub fn find_by_token(conn: &View, token: &str, user: Option<UserId>) -> Result<Option<Link>> {
     let one_time = one_time_tokens::look_up(conn, token)?;
     let invitation = acceptance::look_up(conn, token)?;

@@ -39,6 +39,11 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     )?
     .execute((organisation, user.id, role.id, log_reader::last_seq(tx)?, now))
     .or_conflict(|| Error::BadRequest(Code::AlreadyAMember.says("The user is already a member of the organisation")))?;
+    // Who came in another way comes back by no place that a link of the organisation kept.
+    tx.prepare_cached(
+        "delete from join_places where user_id = ?1 and link_id in (select id from join_links where organisation_id = ?2)",
+    )?
+    .execute((user.id, organisation))?;
     require_quota(tx, user.id)?;
     accounts::searchable_names::write(tx, user)?;
     profiles::set_current_organisation(tx, user.id, organisation)?;

@@ -1,6 +1,6 @@
 //! Pauses webhooks when a user who answers for them leaves the organisation, or when the owner of the mailbox reclaims that
-//! user's account, until a manager makes them active. To the webhooks of a bot, both happen when they happen to its owner. There may be thousands, so they pause in slices, while the cursor
-//! stays before the log's row of that change. Until it moves on, none of the user's webhooks delivers or takes feeds
+//! user's account, until a manager makes them active. A bot's webhooks pause when either happens to the bot's owner. There may be
+//! thousands, so they pause in slices, while the cursor stays before the log's row of that change. Until it moves on, none of the user's webhooks delivers or takes feeds
 //! ([`cursor::is_ending`](super::delivery::cursor::is_ending)). Webhooks made after that row are left alone.
 
 use rusqlite::Params;

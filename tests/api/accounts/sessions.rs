@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    harness::{Client, DAY, PASSWORD, Server},
+    harness::{Client, DAY, PASSWORD, Reply, Server, text},
     socket::Socket,
 };
 
@@ -25,8 +25,8 @@ async fn a_session_ends_after_its_days() {
     assert_eq!(again.get("/profile").await.expect(200)["data"]["email"], "ada@example.org");
 }
 
-/// Sends a request whose body arrives when the client's session has ended; gives the status of the answer.
-async fn late(client: &Client, path: &str, body: &Value) -> u16 {
+/// Sends a request whose body arrives after `meanwhile`; gives the status of the answer.
+async fn late(client: &Client, path: &str, body: &Value, meanwhile: impl Future<Output = Reply>) -> u16 {
     let (host, body) = (client.origin.trim_start_matches("http://"), body.to_string());
     let mut stream = TcpStream::connect(host).await.unwrap();
     let head = format!(
@@ -39,7 +39,7 @@ async fn late(client: &Client, path: &str, body: &Value) -> u16 {
     let mut admitted = [0; 25];
     stream.read_exact(&mut admitted).await.unwrap();
     assert_eq!(&admitted, b"HTTP/1.1 100 Continue\r\n\r\n");
-    client.post("/auth/logout", json!({})).await.expect(200);
+    meanwhile.await.expect(200);
     stream.write_all(body.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
@@ -62,9 +62,26 @@ async fn a_session_that_has_ended_makes_no_other_and_no_token_and_proves_no_mail
     ] {
         let grace = server.log_in("grace", PASSWORD).await;
         let sessions = server.count("sessions");
-        assert_eq!(late(&grace, &path, &body).await, 401, "{path}");
+        assert_eq!(late(&grace, &path, &body, grace.post("/auth/logout", json!({}))).await, 401, "{path}");
         assert_eq!(server.count("sessions"), sessions, "{path}");
     }
+}
+
+/// The bot passes to the organisation's owner, who may do more than the former one.
+#[tokio::test]
+async fn a_body_that_arrives_after_a_bots_owner_has_gone_makes_no_way_back() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let member = format!("/organisations/{organisation}/users/{}", grace.user_id);
+    ada.put(&member, json!({ "role_id": "admin" })).await.expect(200);
+    let bot = grace.post(&format!("/organisations/{organisation}/bots"), json!({ "name": "Build server" })).await.expect(201);
+    let tokens = format!("/users/{}/tokens", text(&bot["data"]["id"]));
+    let made = grace.post(&tokens, json!({ "name": "ci", "scopes": ["members"] })).await.expect(201);
+    let program = grace.with_token(&text(&made["data"]["token"]));
+    let links = format!("/organisations/{organisation}/join-links");
+    program.post(&links, json!({})).await.expect(201);
+    assert_eq!(late(&program, &links, &json!({}), ada.delete(&member)).await, 401);
+    assert_eq!(server.count("join_links"), 0, "and the earlier one has ended");
 }
 
 #[tokio::test]

@@ -334,7 +334,7 @@ async fn the_domain_comes_first_and_a_place_is_kept_until_the_mailbox_is_proved(
 
 /// The owner of the mailbox never saw the link that somebody else registered their address by.
 #[tokio::test]
-async fn whoever_takes_over_an_account_is_not_bound_by_its_place_at_a_link() {
+async fn an_account_keeps_its_place_at_a_link_when_it_first_logs_in_by_its_mailbox() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -344,8 +344,10 @@ async fn whoever_takes_over_an_account_is_not_bound_by_its_place_at_a_link() {
     let mails = server.mails("new@example.org", 2).await;
     let link = mails.iter().find(|mail| mail.subject == "Your link to log in").unwrap().parameter("token");
     let entered = server.anonymous().post("/auth/magic-link/verify", json!({ "token": link })).await.expect(200);
-    server.anonymous().with_session(&entered["data"]).organisation("Own").await;
-    assert_eq!(ada.get(&path(&organisation)).await.expect(200)["data"][0]["used"], 0);
+    let used = async || ada.get(&path(&organisation)).await.expect(200)["data"][0]["used"].take();
+    assert_eq!(used().await, 1);
+    join(&server.anonymous().with_session(&entered["data"]), &token).await.expect(200);
+    assert_eq!(used().await, 1);
 }
 
 /// A link that ends lets nobody in, so nothing binds whoever registered by it.

@@ -8,7 +8,7 @@ use std::{
     ops::Deref,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -28,6 +28,7 @@ pub use self::{
     role::RoleName,
 };
 use crate::{
+    domain::{access::Caller, accounts::sessions::SESSION_ENDED},
     error::{Code, Error, Refusal},
     id::UserId,
     net::bounded_request_body,
@@ -50,13 +51,13 @@ pub struct Bound(Arc<Sender>);
 
 struct Sender {
     bytes: AtomicUsize,
-    has_session: AtomicBool,
+    caller: OnceLock<Caller>,
     person: OnceLock<UserId>,
 }
 
 impl Default for Bound {
     fn default() -> Self {
-        Bound(Arc::new(Sender { bytes: WITHOUT_SESSION.into(), has_session: false.into(), person: OnceLock::new() }))
+        Bound(Arc::new(Sender { bytes: WITHOUT_SESSION.into(), caller: OnceLock::new(), person: OnceLock::new() }))
     }
 }
 
@@ -67,12 +68,12 @@ impl Bound {
         }
     }
 
-    /// Notes that the request has a live session, and the person who answers for what it writes.
-    pub fn note_live_session(req: &Request, person: UserId) {
+    /// Notes that the request has the caller's live session, and the person who answers for what it writes.
+    pub fn note_live_session(req: &Request, caller: Caller) {
         if let Some(Bound(sender)) = req.data() {
-            sender.has_session.store(true, Relaxed);
+            sender.caller.get_or_init(|| caller);
         }
-        Bound::note_person(req, person);
+        Bound::note_person(req, caller.person);
         Bound::raise(req, WITH_SESSION);
     }
 
@@ -91,7 +92,17 @@ impl Bound {
 
     /// Whether the request has a live session.
     pub fn has_session(req: &Request) -> bool {
-        req.data().is_some_and(|Bound(sender)| sender.has_session.load(Relaxed))
+        req.data().is_some_and(|Bound(sender)| sender.caller.get().is_some())
+    }
+
+    /// Checks that the session which has admitted the request is still what it was: its sender may have kept the body back until
+    /// rights had ended. 401 if not.
+    fn require_same_session(req: &Request) -> Result<(), Error> {
+        let caller = req.data().and_then(|Bound(sender)| sender.caller.get());
+        match caller.zip(req.data::<App>()) {
+            Some((caller, app)) if app.find_caller(caller.session)? != Some(*caller) => Err(SESSION_ENDED),
+            _ => Ok(()),
+        }
     }
 
     fn of(req: &Request) -> usize {
@@ -140,9 +151,10 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
 }
 
 /// Reads a body within the limit of its request, or within `least` bytes if that is more, and counts its bytes: nearly all that is
-/// written comes in a body. 413 past the limit, 429 past the quota of bytes.
+/// written comes in a body. 413 past the limit, 429 past the quota of bytes, 401 if the session has ended meanwhile.
 pub async fn read(req: &Request, body: poem::Body, least: usize) -> Result<Bytes, Error> {
     let bytes = bounded_request_body::read(body, Bound::of(req).max(least)).await?;
+    Bound::require_same_session(req)?;
     Bound::charge(req, bytes.len())?;
     Ok(bytes)
 }

@@ -207,9 +207,9 @@ pub fn webhooks_page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, O
     Ok((rows.into_iter().filter_map(|(_, due)| due).collect(), last))
 }
 
-/// The hosts of the webhooks whose last attempt a former server process saw answered promptly.
+/// The hosts of active webhooks whose last attempt was answered promptly, as an earlier process recorded.
 pub fn proven_hosts(conn: &Connection) -> Result<Vec<String>> {
-    let sql = "select target from webhooks where is_proven = 1 and status = 'active' and deleted_at is null limit ?1";
+    let sql = "select distinct target from webhooks where is_proven = 1 and status = 'active' and deleted_at is null limit ?1";
     let mut select = conn.prepare_cached(sql)?;
     Ok(select.query_map([DeliverySlots::PROVEN_MOST as i64], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
