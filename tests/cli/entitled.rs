@@ -29,7 +29,8 @@ pub struct Log {
     floor: i64,
     /// Messages whose text is gone.
     deleted: HashSet<i64>,
-    members: HashSet<(String, String)>,
+    /// Channel and user of each membership, with the place in the log from which on it entitles.
+    members: HashMap<(String, String), i64>,
 }
 
 pub fn open(folder: &Path) -> Connection {
@@ -80,8 +81,10 @@ impl Log {
         self.floor = floor.parse().unwrap();
         let mut deleted = database.prepare("select n from messages where deleted_at is not null").unwrap();
         self.deleted = deleted.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
-        let mut members = database.prepare("select lower(hex(channel_id)), lower(hex(user_id)) from channel_members").unwrap();
-        self.members = members.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
+        let sql = "select lower(hex(channel_id)), lower(hex(user_id)), joined_seq from channel_members";
+        let mut members = database.prepare(sql).unwrap();
+        let member = |row: &Row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
+        self.members = members.query_map([], member).unwrap().map(Result::unwrap).collect();
     }
 
     /// Prunes all rows that the log has now; this record keeps them.
@@ -121,9 +124,10 @@ impl Log {
             |row: &Logged| [UNREAD, THREAD].contains(&row.kind.as_str()) || (row.stream != stream.name && row.kind == UPDATE);
         let is_mine = |row: &Logged| {
             let is_for_members = row.audience != "subscribers" && row.actor != user;
-            row.stream == stream.name || is_for_members && self.members.contains(&(row.channel.clone(), user.to_owned()))
+            let joined = self.members.get(&(row.channel.clone(), user.to_owned()));
+            row.stream == stream.name || is_for_members && joined.is_some_and(|joined| row.seq > *joined)
         };
-        let is_of_mine = |row: &Logged| is_mine(row) || self.members.contains(&(row.channel.clone(), user.to_owned()));
+        let is_of_mine = |row: &Logged| is_mine(row) || self.members.contains_key(&(row.channel.clone(), user.to_owned()));
         self.check_gaps(stream, is_of_mine, at);
         let is_addressed = |row: &Logged| is_mine(row) && row.audience != "both" && !is_state(row);
         let (addressed, state): (Vec<_>, Vec<_>) = stream.heard.iter().partition(|heard| is_addressed(&self.rows[&heard.offset]));
@@ -137,7 +141,7 @@ impl Log {
             );
             let channel = heard.data["data"]["channels_id"].as_str().unwrap_or_default().replace('-', "");
             assert_eq!(channel, row.channel, "{at}: at {}", row.seq);
-            assert!(self.members.contains(&(channel, user.to_owned())), "{at}: {}", heard.data);
+            assert!(self.members.contains_key(&(channel, user.to_owned())), "{at}: {}", heard.data);
         }
     }
 

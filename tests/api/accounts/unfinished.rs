@@ -28,7 +28,7 @@ fn accounts(server: &Server, name: &str) -> i64 {
 
 /// Waits until the account has ended.
 async fn ended(server: &Server, name: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(120);
     while accounts(server, name) > 0 {
         assert!(Instant::now() < until, "{name} has not ended");
         server.anonymous().get("/blogs").await.expect(200);

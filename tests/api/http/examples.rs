@@ -13,7 +13,8 @@ use super::metrics::{self, Page};
 use crate::{harness::Server, socket::Socket};
 
 /// The words of PromQL in the queries.
-const WORDS: [&str; 10] = ["absent", "and", "by", "histogram_quantile", "increase", "or", "rate", "sum", "time", "topk"];
+const WORDS: [&str; 11] =
+    ["absent", "and", "by", "histogram_quantile", "increase", "or", "predict_linear", "rate", "sum", "time", "topk"];
 /// The labels that Prometheus adds to each sample.
 const ADDED: [&str; 1] = ["job"];
 
