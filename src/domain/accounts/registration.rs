@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use rusqlite::Connection;
+
 use crate::{
     config::{DAY, Registration},
     db::{Tx, View},
-    domain::accounts::{self, New, mailed_links, one_time_tokens::Purpose},
+    domain::{
+        access,
+        accounts::{self, New, mailed_links, one_time_tokens::Purpose},
+        rights::Rights,
+    },
     error::{Code, Error, Result},
-    id::UserId,
+    id::{OrganisationId, UserId},
     site::Site,
 };
 
@@ -60,7 +66,24 @@ pub fn require_may_register(conn: &View, email: &str) -> Result<()> {
 
 /// Whether an open invitation exists for the address.
 fn is_invited(conn: &View, email: &str) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("select 1 from invitations where email = ?1 and accepted_at is null and expires_at > ?2")?
-        .exists((email, conn.now()))?)
+    let mut select = conn.prepare_cached(
+        "select i.organisation_id, i.invited_by, r.rights
+         from invitations i join organisations o on o.id = i.organisation_id join roles r on r.id = i.role_id
+         where i.email = ?1 and i.accepted_at is null and i.expires_at > ?2 and o.deleted_at is null",
+    )?;
+    let mut rows = select.query((email, conn.now()))?;
+    while let Some(row) = rows.next()? {
+        if may_still_invite(conn, row.get(0)?, row.get(1)?, row.get(2)?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the sender of an invitation may still invite to a role with these rights. Once they are demoted, removed or disabled, what
+/// they sent is void.
+pub fn may_still_invite(conn: &Connection, organisation: OrganisationId, sender: UserId, rights: Rights) -> Result<bool> {
+    let is_active = accounts::find(conn, sender)?.is_some_and(|account| account.is_active);
+    let own = access::membership(conn, organisation, sender)?.map(|membership| membership.rights);
+    Ok(is_active && own.is_some_and(|own| own.contains(Rights::INVITE_MEMBERS) && own.contains(rights)))
 }

@@ -377,7 +377,7 @@ fn with_status(conn: &View, link: JoinLink) -> Result<JoinLink> {
         Status::Expired
     } else {
         let role = roles::get(conn, link.role_id)?;
-        let may = acceptance::may_still_invite(conn, link.organisation, link.created_by, &role)?;
+        let may = registration::may_still_invite(conn, link.organisation, link.created_by, role.rights)?;
         if may && is_harmless(conn, &role)? { Status::Open } else { Status::Void }
     };
     Ok(JoinLink { status, ..link })

@@ -25,12 +25,13 @@ mod tokens;
 mod unfinished;
 
 use crate::{
-    harness::{Client, PASSWORD, Server, text},
+    harness::{Client, PASSWORD, Server, blob, text},
     shapes::{SESSION, USER, assert_shape},
 };
 use serde_json::{Value, json};
 use tidings::{
     config::{OrganisationsBy, Registration},
+    domain::rights::BuiltInRole,
     error::Code,
 };
 
@@ -291,5 +292,15 @@ async fn registration_can_be_limited_to_invited_addresses() {
     let owner = server.log_in("owner", PASSWORD).await;
     let organisation = owner.organisation("Engines").await;
     owner.invite(&organisation, "ada@example.org", "member").await;
+    owner.invite(&organisation, "grace@example.org", "guest").await;
+    let of_owner = format!("where user_id = {}", blob(&owner.user_id));
+    let role = server.number(&format!("select role_id from organisation_members {of_owner}"));
+    let change_role = |role: i64| server.sql(&format!("update organisation_members set role_id = {role} {of_owner}"));
+    let grace = json!({ "email": "grace@example.org", "password": PASSWORD });
+    change_role(BuiltInRole::Guest as i64);
+    register(&server.anonymous(), grace.clone()).await.expect(403); // whoever invited her may invite no longer
+    change_role(role);
     register(&server.anonymous(), refused).await.expect(201);
+    owner.delete(&format!("/organisations/{organisation}")).await.expect(204);
+    register(&server.anonymous(), grace).await.expect(403);
 }

@@ -1,11 +1,11 @@
 //! Acceptance of invitations: a token lets in the invited person, and nobody else.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use crate::{
     db::{Columns, Tx, View},
     domain::{
-        access::{self, Caller},
+        access::Caller,
         accounts::{
             self,
             mailbox_proof::{self, Proof},
@@ -13,11 +13,7 @@ use crate::{
             one_time_tokens::{self, Purpose, Status},
             registration, sessions,
         },
-        organisations::{
-            members,
-            roles::{self, Role},
-        },
-        rights::Rights,
+        organisations::{members, roles},
     },
     error::{Code, Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -66,10 +62,11 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<Found>> {
     if found.status == Status::Open {
         found.status = match found.expires_at <= conn.now() {
             true => Status::Expired,
-            false if may_still_invite(conn, found.organisation, found.inviter, &roles::get(conn, found.role_id)?)? => {
-                Status::Open
+            false => {
+                let rights = roles::get(conn, found.role_id)?.rights;
+                let may = registration::may_still_invite(conn, found.organisation, found.inviter, rights)?;
+                if may { Status::Open } else { Status::Void }
             }
-            false => Status::Void,
         };
     }
     Ok(Some(found))
@@ -86,13 +83,6 @@ pub fn find_acceptable(conn: &View, token: &str) -> Result<Found> {
         Status::Expired => Err(Error::Invalid(Code::LinkExpired.says("The invitation has expired"))),
         Status::Void => Err(Error::Invalid(Code::LinkInvalid.says("The invitation is no longer valid: ask for a new one"))),
     }
-}
-
-/// Whether the sender may still invite to the role. Once they are demoted, removed or disabled, what they sent is void.
-pub fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
-    let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
-    let rights = access::membership(conn, organisation, inviter)?.map(|membership| membership.rights);
-    Ok(is_active && rights.is_some_and(|rights| rights.contains(Rights::INVITE_MEMBERS) && rights.contains(role.rights)))
 }
 
 /// Makes the caller a member and begins a session. The token of the mail also proves the mailbox. 403 if the caller's
