@@ -69,8 +69,8 @@ impl Dispatcher {
             tracing::error!(err = err.log_text(), "the leases of earlier deliveries could not be released, next try in 200 ms");
             tokio::time::sleep(AGAIN).await;
         }
-        match app.db.read(|conn| schedule::proven_hosts(conn)) {
-            Ok(hosts) => hosts.iter().for_each(|host| app.delivery.slots().note_proven(host, true)),
+        match app.db.read(|conn| schedule::proven_targets(conn)) {
+            Ok(targets) => targets.iter().for_each(|target| app.delivery.slots().note_proven(target, true)),
             Err(err) => tracing::warn!(err = err.log_text(), "hosts must prove anew that they answer promptly"),
         }
         app.delivery.changed().is_all = true;
@@ -203,7 +203,7 @@ async fn deliver_one(slot: &Slot, claimed: Claimed, may_go_on: bool) -> Option<C
     let app = &slot.app;
     let outcome = webhook_sender::attempt(app, &claimed).await;
     let is_prompt = outcome.is_prompt();
-    app.delivery.slots().note_proven(&slot.permit.host, is_prompt);
+    app.delivery.slots().note_proven(&slot.permit.target, is_prompt);
     app.metrics.count_delivery_attempt(outcome.is_success());
     let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
     if !outcome.is_success() {

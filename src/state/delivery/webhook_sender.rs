@@ -49,7 +49,7 @@ pub async fn call_program(app: &App, call: &Prepared) -> Result<Reply> {
     }
     // What one command's program refuses says nothing of the host's other programs.
     if began.elapsed() < PROMPT {
-        app.delivery.slots().note_proven(&slot.permit.host, true);
+        app.delivery.slots().note_proven(&slot.permit.target, true);
     }
     Ok(reply)
 }

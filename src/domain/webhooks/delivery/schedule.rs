@@ -15,7 +15,7 @@ use crate::{
     db::Tx,
     domain::{
         access::person_answering_for,
-        webhooks::delivery::slots::{DeliverySlot, DeliverySlots},
+        webhooks::delivery::slots::{DeliverySlot, DeliverySlots, Target},
     },
     error::Result,
     event::Effect,
@@ -207,11 +207,16 @@ pub fn webhooks_page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, O
     Ok((rows.into_iter().filter_map(|(_, due)| due).collect(), last))
 }
 
-/// The hosts of active webhooks whose last attempt was answered promptly, as an earlier process recorded.
-pub fn proven_hosts(conn: &Connection) -> Result<Vec<String>> {
-    let sql = "select distinct target from webhooks where is_proven = 1 and status = 'active' and deleted_at is null limit ?1";
+/// The targets of active webhooks whose last attempt was answered promptly, as an earlier process recorded.
+pub fn proven_targets(conn: &Connection) -> Result<Vec<Target>> {
+    let sql = concat!(
+        "select distinct ",
+        person_answering_for!("url_by"),
+        ", target from webhooks where is_proven = 1 and status = 'active' and deleted_at is null limit ?1"
+    );
+    let target = |row: &Row| Ok(Target { account: row.get(0)?, host: row.get(1)? });
     let mut select = conn.prepare_cached(sql)?;
-    Ok(select.query_map([DeliverySlots::PROVEN_MOST as i64], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+    Ok(select.query_map([DeliverySlots::PROVEN_MOST as i64], target)?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<(WebhookId, Option<Due>)> {

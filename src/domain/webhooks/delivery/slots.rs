@@ -7,42 +7,49 @@ use std::{
 
 use crate::id::UserId;
 
-/// Three bounds on requests under way: in all, for one account, and for one host and port.
+/// Three bounds on requests under way: in all, for one account, and for one of its targets.
 ///
 /// The account is the one that answers for the address (`access::answerable_person`), wherever it does: one account may found many
 /// organisations. No account takes more slots than it leaves free, so that a few with hosts that hang don't hold all.
 ///
-/// A host is proven when its last answer was quick and successful. Any other host may hold a slot for the longest time that
-/// an attempt may take, so unproven hosts get at most half of each bound. The database keeps what each webhook's last attempt was,
-/// so that a restart forgets no proof of a webhook's host.
+/// A target is proven when its last answer was quick and successful. Any other may hold a slot for the longest time that
+/// an attempt may take, so unproven ones get at most half of each bound. The database keeps what each webhook's last attempt was,
+/// so that a restart forgets no proof of a webhook's target.
 #[derive(Default)]
 pub struct DeliverySlots {
     all: SlotCount,
     by_account: HashMap<UserId, SlotCount>,
-    by_host: HashMap<String, SlotCount>,
-    proven: HashSet<String>,
+    by_target: HashMap<Target, SlotCount>,
+    proven: HashSet<Target>,
+}
+
+/// A host as one account uses it. Programs of many accounts may run on one host, and those of one that hang there must not hold up
+/// the others'.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub account: UserId,
+    /// Host and port.
+    pub host: String,
 }
 
 /// One slot, to be returned with [`DeliverySlots::release`].
 #[derive(Debug)]
 pub struct DeliverySlot {
-    account: UserId,
-    /// Host and port of the target.
-    pub host: String,
+    pub target: Target,
     is_proven: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct SlotCount {
     all: usize,
-    /// Slots held by requests to unproven hosts.
+    /// Slots held by requests to unproven targets.
     unproven: usize,
 }
 
 impl SlotCount {
     /// How many of `most` slots another request can still take.
     fn free(self, most: usize, is_proven: bool) -> usize {
-        let free = most.saturating_sub(self.all); // a host that has lost its proof may hold more than an unproven one gets
+        let free = most.saturating_sub(self.all); // a target that has lost its proof may hold more than an unproven one gets
         if is_proven { free } else { free.min(most / 2 - self.unproven) }
     }
 
@@ -66,11 +73,11 @@ impl DeliverySlots {
     pub const ALL: usize = 128;
     pub const OF_AN_ACCOUNT: usize = 32;
     /// A delivery waits for the commits of its claim and of its record, which all that are under way share: 16 slots made a fifth
-    /// fewer deliveries a second (bench "deliveries"). The rest of its account's slots are for other hosts.
-    pub const OF_A_PROVEN_HOST: usize = 24;
+    /// fewer deliveries a second (bench "deliveries"). The rest of its account's slots are for other targets.
+    pub const OF_A_PROVEN_TARGET: usize = 24;
     /// Deliveries get half of them, and tests of the webhook the rest.
-    pub const OF_AN_UNPROVEN_HOST: usize = 4;
-    /// Proven hosts that are remembered, at most. Beyond that all are forgotten, and prove themselves again with their next
+    pub const OF_AN_UNPROVEN_TARGET: usize = 4;
+    /// Proven targets that are remembered, at most. Beyond that all are forgotten, and prove themselves again with their next
     /// answer.
     pub const PROVEN_MOST: usize = 10_000;
 
@@ -86,46 +93,48 @@ impl DeliverySlots {
 
     /// Takes a slot for a delivery; none where one of the bounds is reached.
     pub fn acquire(&mut self, account: UserId, host: &str) -> Option<DeliverySlot> {
-        self.take(account, host, self.proven.contains(host))
+        let target = Target { account, host: host.to_owned() };
+        let is_proven = self.proven.contains(&target);
+        self.take(target, is_proven)
     }
 
-    /// Takes a slot for a test. It counts as one of a proven host, so that a test does not wait behind deliveries to hosts
+    /// Takes a slot for a test. It counts as one of a proven target, so that a test does not wait behind deliveries to targets
     /// that hang.
     pub fn acquire_for_test(&mut self, account: UserId, host: &str) -> Option<DeliverySlot> {
-        self.take(account, host, true)
+        self.take(Target { account, host: host.to_owned() }, true)
     }
 
-    fn take(&mut self, account: UserId, host: &str, is_proven: bool) -> Option<DeliverySlot> {
-        let of_account = self.by_account.get(&account).copied().unwrap_or_default();
-        let of_host = self.by_host.get(host).copied().unwrap_or_default();
-        let most_of_host =
-            if self.proven.contains(host) { DeliverySlots::OF_A_PROVEN_HOST } else { DeliverySlots::OF_AN_UNPROVEN_HOST };
+    fn take(&mut self, target: Target, is_proven: bool) -> Option<DeliverySlot> {
+        let of_account = self.by_account.get(&target.account).copied().unwrap_or_default();
+        let of_target = self.by_target.get(&target).copied().unwrap_or_default();
+        let most_of_target =
+            if self.proven.contains(&target) { DeliverySlots::OF_A_PROVEN_TARGET } else { DeliverySlots::OF_AN_UNPROVEN_TARGET };
         let is_free = of_account.held(is_proven) < self.all.free(DeliverySlots::ALL, is_proven)
             && of_account.free(DeliverySlots::OF_AN_ACCOUNT, is_proven) > 0
-            && of_host.free(most_of_host, is_proven) > 0;
+            && of_target.free(most_of_target, is_proven) > 0;
         is_free.then(|| {
             self.all.add(is_proven);
-            self.by_account.entry(account).or_default().add(is_proven);
-            self.by_host.entry(host.to_owned()).or_default().add(is_proven);
-            DeliverySlot { account, host: host.to_owned(), is_proven }
+            self.by_account.entry(target.account).or_default().add(is_proven);
+            self.by_target.entry(target.clone()).or_default().add(is_proven);
+            DeliverySlot { target, is_proven }
         })
     }
 
-    pub fn release(&mut self, DeliverySlot { account, host, is_proven }: &DeliverySlot) {
+    pub fn release(&mut self, DeliverySlot { target, is_proven }: &DeliverySlot) {
         self.all.subtract(*is_proven);
-        give_back(&mut self.by_account, account, *is_proven);
-        give_back(&mut self.by_host, host, *is_proven);
+        give_back(&mut self.by_account, &target.account, *is_proven);
+        give_back(&mut self.by_target, target, *is_proven);
     }
 
-    /// Records whether the host's last answer has proven it.
-    pub fn note_proven(&mut self, host: &str, is_proven: bool) {
+    /// Records whether the target's last answer has proven it.
+    pub fn note_proven(&mut self, target: &Target, is_proven: bool) {
         if !is_proven {
-            self.proven.remove(host);
-        } else if !self.proven.contains(host) {
+            self.proven.remove(target);
+        } else if !self.proven.contains(target) {
             if self.proven.len() >= DeliverySlots::PROVEN_MOST {
                 self.proven.clear();
             }
-            self.proven.insert(host.to_owned());
+            self.proven.insert(target.clone());
         }
     }
 }
@@ -148,10 +157,14 @@ mod tests {
         let hosts = (0..DeliverySlots::ALL).map(|n| format!("{kind} {n}"));
         hosts
             .filter_map(|host| {
-                slots.note_proven(&host, kind == "proven");
+                prove(slots, account, &host, kind == "proven");
                 slots.acquire(account, &host)
             })
             .collect()
+    }
+
+    fn prove(slots: &mut DeliverySlots, account: UserId, host: &str, is_proven: bool) {
+        slots.note_proven(&Target { account, host: host.to_owned() }, is_proven);
     }
 
     #[test]
@@ -161,15 +174,31 @@ mod tests {
         assert!(slots.acquire(of, "a:80").is_some());
         assert!(slots.acquire(of, "a:80").is_none() && slots.acquire(of, "b:80").is_some());
         slots.release(&first);
-        slots.note_proven("a:80", true);
+        prove(&mut slots, of, "a:80", true);
         let proven: Vec<_> = (0..23).map(|_| slots.acquire(of, "a:80").unwrap()).collect();
         assert!(slots.acquire(of, "a:80").is_none());
-        slots.note_proven("a:80", false);
+        prove(&mut slots, of, "a:80", false);
         proven[..20].iter().for_each(|permit| slots.release(permit));
         assert!(slots.acquire(of, "a:80").is_none(), "four are taken, and it is no longer proven");
         slots.release(&proven[20]);
         assert!(slots.acquire(of, "a:80").is_some(), "one of two is taken by the unproven");
         assert!(slots.acquire(of, "a:80").is_none());
+    }
+
+    #[test]
+    fn an_account_takes_no_slot_of_a_host_and_no_proof_from_another() {
+        let (mut slots, busy, other) = (DeliverySlots::default(), UserId::new(), UserId::new());
+        prove(&mut slots, busy, "a:80", true);
+        prove(&mut slots, other, "a:80", true);
+        assert_eq!(
+            (0..DeliverySlots::ALL).filter_map(|_| slots.acquire(busy, "a:80")).count(),
+            DeliverySlots::OF_A_PROVEN_TARGET
+        );
+        prove(&mut slots, busy, "a:80", false);
+        assert_eq!(
+            (0..DeliverySlots::ALL).filter_map(|_| slots.acquire(other, "a:80")).count(),
+            DeliverySlots::OF_A_PROVEN_TARGET
+        );
     }
 
     #[test]
@@ -190,7 +219,7 @@ mod tests {
         assert_eq!(proven.len(), 16);
         assert!(slots.acquire(UserId::new(), "another").is_some());
         slots.release(&proven[0]);
-        assert!(slots.acquire(of, "another").is_none() && slots.acquire(of, &proven[0].host).is_some());
+        assert!(slots.acquire(of, "another").is_none() && slots.acquire(of, &proven[0].target.host).is_some());
     }
 
     /// Tests of hosts that hang included, which count as proven.
@@ -205,11 +234,12 @@ mod tests {
                     _ = slots.acquire_for_test(*of, &format!("{of} {n}"));
                 }
             }
-            let another = slots.acquire(UserId::new(), "another");
+            let other = UserId::new();
+            let another = slots.acquire(other, "another");
             assert!(another.is_some(), "{many}: an unproven host");
             slots.release(&another.unwrap());
-            slots.note_proven("another", true);
-            assert!(slots.acquire(UserId::new(), "another").is_some(), "{many}: a proven host");
+            prove(&mut slots, other, "another", true);
+            assert!(slots.acquire(other, "another").is_some(), "{many}: a proven host");
         }
     }
 
@@ -229,7 +259,7 @@ mod tests {
         for permit in fill(&mut slots, UserId::new(), "unproven") {
             slots.release(&permit);
         }
-        assert!(slots.by_account.is_empty() && slots.by_host.is_empty());
+        assert!(slots.by_account.is_empty() && slots.by_target.is_empty());
         assert_eq!((slots.all.all, slots.all.unproven), (0, 0));
     }
 }
