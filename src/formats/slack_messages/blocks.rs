@@ -172,13 +172,16 @@ impl Element {
         self.elements.iter().map(|piece| piece.markup.as_str()).collect()
     }
 
+    /// Items that say nothing are left out: with their signs, they would make a short body a long text.
     fn items(&self) -> String {
         let is_numbered = matches!(&self.style, Either::Text(style) if style == "ordered");
         let indent = self.indent.unwrap_or(0).min(INDENT as u64) as usize;
         let first = self.offset.unwrap_or(0);
-        let items = self.elements.iter().zip(1..).map(|(item, n)| {
+        let said =
+            self.elements.iter().map(|item| item.markup.trim_end_matches('\n')).zip(1..).filter(|(item, _)| !item.is_empty());
+        let items = said.map(|(item, n)| {
             let sign = if is_numbered { number(first.saturating_add(n), indent) } else { "\u{2022}".into() };
-            format!("{}{sign} {}", "    ".repeat(indent), item.markup.trim_end_matches('\n'))
+            format!("{}{sign} {}", "    ".repeat(indent), item)
         });
         items.collect::<Vec<_>>().join("\n")
     }
@@ -324,6 +327,18 @@ mod tests {
             "```let x;```",
         ];
         assert_eq!(said(blocks), expected.join("\n"));
+    }
+
+    #[test]
+    fn items_that_say_nothing_make_no_text() {
+        let items = |elements: Value| {
+            said(
+                json!([{ "type": "rich_text", "elements": [{ "type": "rich_text_list", "style": "ordered", "indent": 8, "elements": elements }] }]),
+            )
+        };
+        let item = json!({ "type": "rich_text_section", "elements": [{ "type": "text", "text": "one" }] });
+        assert_eq!(items(json!([{}, item, { "type": "rich_text_section", "elements": [] }])).trim_start(), "ii. one");
+        assert_eq!(items(json!(vec![json!({}); 1000])), "");
     }
 
     #[test]
