@@ -87,7 +87,11 @@ impl<'a> ApiExtractor<'a> for Bearer {
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        Ok(session(req)?.map(Bearer).ok_or(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))?)
+        if let Some(caller) = session(req).await? {
+            return Ok(Bearer(caller));
+        }
+        count_without_session(req).await?;
+        Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into())
     }
 }
 
@@ -109,7 +113,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
     let app = app(req);
     let known = app.db.read_without_position(|conn| sessions::find_by_notification_token(conn, &key.key))?;
     let Some(known) = known else {
-        app.limits.anonymous_request(address(req))?;
+        count_without_session(req).await?;
         return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
     };
     app.limits.user(known.user)?;
@@ -118,18 +122,18 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
-fn session(req: &Request) -> Result<Option<Caller>> {
-    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req) } else { by_cookie(req) }
+async fn session(req: &Request) -> Result<Option<Caller>> {
+    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req).await } else { by_cookie(req).await }
 }
 
 /// The caller of the bearer token, if one is sent.
-fn by_authorization(req: &Request) -> Result<Option<Caller>> {
+async fn by_authorization(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
     let Some(value) = req.headers().get(header::AUTHORIZATION) else { return Ok(None) };
     let token = bearer_token(value.to_str().unwrap_or_default())?;
     let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { caller_of_token(app, token)? };
     let Some(caller) = found else {
-        app.limits.anonymous_request(address(req))?;
+        count_without_session(req).await?;
         return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
     };
     admit(req, caller).map(Some)
@@ -137,13 +141,13 @@ fn by_authorization(req: &Request) -> Result<Option<Caller>> {
 
 /// The caller of the session in a browser's cookie, if there is a live one. A GET may be a link that somebody has followed, so that
 /// it writes nothing from here on.
-fn by_cookie(req: &Request) -> Result<Option<Caller>> {
+async fn by_cookie(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
     let cookies = Cookies::of(req, app);
     let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
     let Some(token) = token else { return Ok(None) };
     let Some(caller) = caller_of_token(app, token)? else {
-        app.limits.anonymous_request(address(req))?;
+        count_without_session(req).await?;
         // It is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
         return Ok(None);
     };
@@ -199,7 +203,7 @@ pub struct MaybeBearer(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for MaybeBearer {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(MaybeBearer(session(req)?))
+        Ok(MaybeBearer(session(req).await?))
     }
 }
 
@@ -208,7 +212,7 @@ pub struct MaybeUser(pub Option<UserId>);
 
 impl<'a> FromRequest<'a> for MaybeUser {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(MaybeUser(session(req).ok().flatten().map(|caller| caller.user)))
+        Ok(MaybeUser(session(req).await.ok().flatten().map(|caller| caller.user)))
     }
 }
 
@@ -252,7 +256,7 @@ pub struct Feeder {
 
 impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let caller = by_authorization(req)?;
+        let caller = by_authorization(req).await?;
         if caller.is_none() {
             count_without_session(req).await?;
         }

@@ -1,6 +1,6 @@
 //! Secrets that anybody may guess at: a guess is looked up, and takes no turn of the writer.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tidings::{config::Switch, error::Code};
@@ -37,6 +37,33 @@ async fn a_guess_at_a_secret_takes_no_turn_of_the_writer() {
         let anybody = server.anonymous();
         let guessed = timeout(Duration::from_secs(3), anybody.call(method, path, body)).await;
         guessed.unwrap_or_else(|_| panic!("{method} {path} waits for the writer")).expect(status);
+    }
+}
+
+#[tokio::test]
+async fn requests_without_a_session_are_refused_past_a_rate_and_not_at_once() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    let url = |path: &str| format!("{}/api/v1{path}", server.origin);
+    let http = reqwest::Client::new();
+    let requests = [
+        ("no token", http.get(url("/profile"))),
+        ("a wrong token", http.get(url("/profile")).bearer_auth("guess")),
+        ("a wrong program's token", http.get(url("/profile")).bearer_auth("tdg_guess")),
+        ("a wrong notification token", http.get(url("/realtime/connection")).header("X-Notification-Token", "guess")),
+    ];
+    for (which, request) in requests {
+        let mut taken = 0;
+        let wait = loop {
+            let began = Instant::now();
+            let reply = request.try_clone().unwrap().send().await.unwrap();
+            if reply.status() == 429 {
+                break began.elapsed();
+            }
+            assert_eq!(reply.status(), 401, "{which}");
+            taken += 1;
+            assert!(taken < 1000, "{which} is not counted");
+        };
+        assert!(wait >= Duration::from_millis(50), "{which}: {wait:?}");
     }
 }
 
