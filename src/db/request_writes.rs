@@ -5,10 +5,22 @@
 //!
 //! A browser sends its cookie with a link that somebody follows, and pages show links of others: so a GET that a cookie has
 //! admitted writes nothing ([`ban_writes`]).
+//!
+//! The rows that a request adds to the event log count for the person who answers for it ([`note_person`]), because the request
+//! may be much shorter than they are.
 
 use std::cell::Cell;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    id::UserId,
+};
+
+#[derive(Clone, Copy)]
+struct Request {
+    writes: Writes,
+    person: Option<UserId>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writes {
@@ -19,24 +31,31 @@ enum Writes {
 }
 
 tokio::task_local! {
-    static REQUEST: Cell<Writes>;
+    static REQUEST: Cell<Request>;
 }
+
+const JOB: Request = Request { writes: Writes::All, person: None };
 
 /// Runs a request, which writes nothing below the floor unless [`lift_floor`] is called meanwhile.
 pub async fn held_to_floor<T>(request: impl Future<Output = T>) -> T {
-    REQUEST.scope(Cell::new(Writes::AboveFloor), request).await
+    REQUEST.scope(Cell::new(Request { writes: Writes::AboveFloor, person: None }), request).await
 }
 
 /// Lets the running request write below the floor.
 pub fn lift_floor() {
-    if present() == Writes::AboveFloor {
-        _ = REQUEST.try_with(|writes| writes.set(Writes::All));
+    if present().writes == Writes::AboveFloor {
+        change(|request| request.writes = Writes::All);
     }
 }
 
 /// Bans all writes of the running request from here on.
 pub fn ban_writes() {
-    _ = REQUEST.try_with(|writes| writes.set(Writes::Banned));
+    change(|request| request.writes = Writes::Banned);
+}
+
+/// Notes the person who answers for what the running request writes.
+pub fn note_person(person: UserId) {
+    change(|request| request.person = Some(person));
 }
 
 /// Work that outlives the request that it is for, in a task of its own, and may write what the request may now.
@@ -46,16 +65,29 @@ pub fn for_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> 
 
 /// Fails if the running request may not write: its operation has to look at the `Authorization` header alone.
 pub(super) fn check() -> Result<()> {
-    match present() {
+    match present().writes {
         Writes::Banned => Err(Error::internal("a GET that a cookie has admitted may not write")),
         Writes::AboveFloor | Writes::All => Ok(()),
     }
 }
 
 pub(super) fn may_write_below_floor() -> bool {
-    present() == Writes::All
+    present().writes == Writes::All
 }
 
-fn present() -> Writes {
-    REQUEST.try_with(Cell::get).unwrap_or(Writes::All)
+/// The person for whom the running request's writes count; none for those that pass below the floor.
+pub(super) fn payer() -> Option<UserId> {
+    present().person.filter(|_| !may_write_below_floor())
+}
+
+fn present() -> Request {
+    REQUEST.try_with(Cell::get).unwrap_or(JOB)
+}
+
+fn change(f: impl FnOnce(&mut Request)) {
+    _ = REQUEST.try_with(|request| {
+        let mut changed = request.get();
+        f(&mut changed);
+        request.set(changed);
+    });
 }

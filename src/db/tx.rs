@@ -6,7 +6,7 @@ use std::ops::Deref;
 use rusqlite::Connection;
 
 use super::position;
-use crate::{error::Result, event::Effect, limits::byte_quotas::ByteQuotas, site::Site, time::Time};
+use crate::{error::Result, event::Effect, id::UserId, limits::byte_quotas::ByteQuotas, site::Site, time::Time};
 
 /// The view of a read, and of a write, too: one state of the database at one time.
 pub struct View<'a> {
@@ -47,11 +47,22 @@ pub struct Tx<'a> {
     view: View<'a>,
     effects: &'a mut Vec<Effect>,
     quotas: &'a ByteQuotas,
+    payer: Option<UserId>,
 }
 
 impl<'a> Tx<'a> {
     pub(super) fn new(view: View<'a>, effects: &'a mut Vec<Effect>, quotas: &'a ByteQuotas) -> Self {
-        Tx { view, effects, quotas }
+        Tx { view, effects, quotas, payer: None }
+    }
+
+    /// Has what the job adds to the event log count for a person.
+    pub(super) fn set_payer(&mut self, payer: Option<UserId>) {
+        self.payer = payer;
+    }
+
+    /// Counts bytes that a job of a request adds to the event log. 429 past the quota of the person who answers for the request.
+    pub fn charge_logged(&self, bytes: usize) -> Result<()> {
+        self.payer.map_or(Ok(()), |person| self.quotas.charge_person(person, bytes))
     }
 
     /// The bytes that may be written. What a job is charged stays so, even if it fails.

@@ -163,8 +163,9 @@ impl Writer {
             _ => {}
         }
         let reserved = Reserved::new(&self.queued, bytes).ok_or(BUSY)?;
-        let (answer, receiver) = oneshot::channel();
+        let ((answer, receiver), payer) = (oneshot::channel(), request_writes::payer());
         let run = Box::new(move |tx: &mut Tx| {
+            tx.set_payer(payer);
             let result =
                 catch_unwind(AssertUnwindSafe(|| f(tx))).unwrap_or_else(|_| Err(Error::internal("a write job panicked")));
             Ran { keep: result.is_ok(), answer: Box::new(move |batch| _ = answer.send(batch.and(result))) }

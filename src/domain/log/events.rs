@@ -77,6 +77,7 @@ fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Opti
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
     let stored = if new.kind == Kind::Message { "" } else { &body };
+    tx.charge_logged(stored.len())?;
     tx.prepare_cached(
         "insert into events (stream, audience, type, channel_id, message_n, actor_id, body, created_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",

@@ -8,7 +8,7 @@ use tidings::{
 };
 
 use crate::{
-    harness::{Client, Reply, Server, text},
+    harness::{Client, Reply, Server, blob, text},
     receiver::Receiver,
 };
 
@@ -60,10 +60,11 @@ async fn what_a_person_their_bots_and_their_webhooks_write_counts_together() {
     let fed = |by: Client| async move { by.post(feed, json!({ "message": large() })).await };
 
     let first = ada.say(&channel, "short").await;
-    for _ in 0..AT_ONCE / 4 {
+    for _ in 0..AT_ONCE / 5 {
         post(&ada, &channel).await.expect(201);
         post(&program, &channel).await.expect(201);
         fed(server.anonymous()).await.expect(200);
+        // The log's object has the new text twice, so that an edit counts three times.
         ada.put(&format!("/channels/{channel}/messages"), json!({ "content": large(), "message_id": first })).await.expect(200);
     }
     refused(post(&ada, &channel).await, WHOSE);
@@ -82,6 +83,31 @@ async fn what_a_person_their_bots_and_their_webhooks_write_counts_together() {
         fed(grace.clone()).await.expect(200); // with a session, it is the author who pays
     }
     refused(fed(grace.clone()).await, WHOSE);
+}
+
+/// A request without a body has the log carry the whole message.
+#[tokio::test]
+async fn what_the_log_carries_counts_and_deletions_pass() {
+    const WHOSE: &str = "This account has";
+    let server = server(Bytes { per_user_hour: LEAST, per_organisation_hour: 1_000_000_000 }).await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let message = text(&post(&grace, &channel).await.expect(201)["data"]["thread_id"]);
+    let pin = format!("/channels/{channel}/messages/{message}/pin");
+    let mut pinned = 0;
+    let reply = loop {
+        let reply = ada.call("PUT", &pin, None).await;
+        if reply.status != 200 {
+            break reply;
+        }
+        pinned += 1;
+        server.sql(&format!("update messages set pinned_at = null, pinned_by = null where id = {}", blob(&message)));
+    };
+    assert_eq!(pinned, AT_ONCE / 2, "the log's object has the text twice, as `content` and as `message`");
+    let wait: u64 = reply.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    let body = reply.refused(429, Code::BytesUsedUp);
+    assert_eq!(body["message"], format!("{WHOSE} written as much as may be for now, try again in {wait} seconds"));
+    grace.delete(&format!("/channels/{channel}/messages/{message}")).await.expect(200);
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ pub use self::{
     role::RoleName,
 };
 use crate::{
+    db,
     domain::{access::Caller, accounts::sessions::SESSION_ENDED},
     error::{Code, Error, Refusal},
     id::UserId,
@@ -80,7 +81,7 @@ impl Bound {
     /// Notes the person who answers for what the request writes, unless its session has told.
     pub fn note_person(req: &Request, person: UserId) {
         if let Some(Bound(sender)) = req.data() {
-            sender.person.get_or_init(|| person);
+            db::note_person(*sender.person.get_or_init(|| person));
         }
     }
 
