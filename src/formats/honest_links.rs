@@ -1,6 +1,9 @@
 //! Links as Markdown. None hides where it leads behind a label that could be read as another address.
 
-use super::markdown_pieces::first_line;
+use super::{
+    address_likeness::{SoughtAddress, is_like_address, is_space},
+    markdown_pieces::first_line,
+};
 
 /// Bytes of an address, and parentheses in it, with which each client takes it for one.
 const ADDRESS: usize = 2048;
@@ -34,47 +37,6 @@ fn is_balanced(label: &str) -> bool {
         _ => Some(open),
     });
     depth == Some(0) && !label.contains("](")
-}
-
-/// Whether a text has what people may take for an address: a scheme, or a dot between a letter and two more.
-pub fn is_like_address(text: &str) -> bool {
-    let mut sought = SoughtAddress::default();
-    sought.read(text);
-    sought.is_found
-}
-
-/// A search for what people may take for an address. It sees each character once, and remembers the last three.
-#[derive(Default)]
-struct SoughtAddress {
-    last: [char; 3],
-    is_found: bool,
-}
-
-impl SoughtAddress {
-    fn read(&mut self, text: &str) {
-        for c in text.chars().filter(|c| !is_styling(*c)) {
-            let c = if is_dot(c) { '.' } else { c };
-            let [before, dot, first] = self.last;
-            self.is_found |= [dot, first, c] == [':', '/', '/']
-                || dot == '.' && before.is_alphanumeric() && first.is_alphabetic() && c.is_alphabetic();
-            self.last = [dot, first, c];
-        }
-    }
-}
-
-/// Signs that Markdown takes away, and those that nobody sees.
-fn is_styling(c: char) -> bool {
-    let is_mark = matches!(c, '*' | '_' | '~' | '`' | '\\');
-    // Unicode's property Default_Ignorable_Code_Point, but for characters of shorthand and music.
-    is_mark
-        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Full stops that look like the one in addresses.
-fn is_dot(c: char) -> bool {
-    matches!(c, '\u{2024}' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}')
 }
 
 /// The Markdown of a text, in which no link hides where it leads: one whose label could be read as another address is taken apart, so
@@ -174,14 +136,13 @@ impl Links {
     }
 
     fn read(&mut self, text: &str) {
-        let Some((before, after)) = text.rsplit_once(char::is_whitespace) else {
+        let Some((before, after)) = text.rsplit_once(is_space) else {
             self.sought.read(text);
             return self.word.push_str(text);
         };
         self.sought.read(before);
         self.is_before_word = self.sought.is_found;
-        self.sought.last = Default::default(); // white space is in no address
-        self.sought.read(after);
+        self.sought.read(&text[before.len()..]);
         after.clone_into(&mut self.word);
     }
 

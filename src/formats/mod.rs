@@ -4,6 +4,7 @@
 //! ([`SendingProgram::recognise`]), and its body becomes a [`Post`]. Each program has a file, which reads only the fields that
 //! it shows ([`lenient_fields`]).
 
+mod address_likeness;
 mod alerts;
 pub mod bounded_lists;
 mod discord;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
-import { shownAddress } from '../../src/web/client/text/addresses.js'
+import { isSafe, shownAddress } from '../../src/web/client/text/addresses.js'
 import { parse } from '../../src/web/client/text/markdown.js'
 import { leastWork } from './lib/work.mjs'
 
@@ -108,7 +108,7 @@ test('the real address stands beside a label that could be read as another one',
   }
 })
 
-test('a host that mixes scripts is shown as it is looked up', () => {
+test('a host that mixes scripts, or has letters that look like others, is shown as it is looked up', () => {
   for (const [written, seen] of [
     ['https://münchen.example/ü', 'https://münchen.example/ü'],
     ['https://пример.рф', 'https://пример.рф'],
@@ -119,6 +119,16 @@ test('a host that mixes scripts is shown as it is looked up', () => {
     ['https://bank.comノlogin.example', 'https://bank.xn--comlogin-634g.example'],
     ['https://bank.com∕login.example/', 'https://bank.xn--comlogin-0f7d.example/'],
     ['https://\ufb01nance.example', 'https://finance.example'],
+    ['https://\u0262ithub.example', 'https://xn--ithub-wmc.example'],
+    ['https://\u0261oogle.example', 'https://xn--oogle-qmc.example'],
+    ['https://app\u029fe.example', 'https://xn--appe-xhc.example'],
+    ['https://p\u0251ypal.example', 'https://xn--pypal-0jc.example'],
+    ['https://g\u0131thub.example', 'https://xn--gthub-n4a.example'],
+    ['https://g\u0130thub.example', 'https://xn--github-qyd.example'],
+    ['https://łódź.example', 'https://łódź.example'],
+    ['https://MÜNCHEN.example', 'https://MÜNCHEN.example'],
+    ['https://tuổitrẻ.example', 'https://tuổitrẻ.example'],
+    ['https://straße-ță.example', 'https://straße-ță.example'],
     ['https://bank。example', 'https://bank.example'],
   ]) {
     for (const text of [written, `<${written}>`, `[](${written})`]) assert.equal(short(parse(text)), `p(a[${written}](${seen}))`)
@@ -127,10 +137,22 @@ test('a host that mixes scripts is shown as it is looked up', () => {
   assert.equal(short(parse('[shop](https://\u0430pple.com)')), 'p(a[https://\u0430pple.com](shop))', 'no address is read there')
 })
 
+test('mail goes to the one person whom its link names, and sets nothing but a subject and a text', () => {
+  for (const safe of [
+    'mailto:ada@a.example', 'MAILTO:ada%2Bnews@a.example', 'mailto:jörg+x@a.example?subject=Hello,%20you;&body=a%0D%0Ab@c', 'mailto:ada@a.example?body=x',
+  ]) assert.ok(isSafe(safe), safe)
+  for (const unsafe of [
+    'mailto:', 'mailto:ada', 'mailto:@a.example', 'mailto:ada@', 'mailto:ada@a.example,eve@evil.example', 'mailto:ada@a.example;eve@evil.example',
+    'mailto:ada@a.example%2Ceve%40evil.example', 'mailto:ada@a.example,', 'mailto:ada@a.example@evil.example', 'mailto:ada%2Ceve@a.example',
+    'mailto:?to=eve@evil.example', 'mailto:ada@a.example?bcc=eve@evil.example', 'mailto:ada@a.example?subject=x&cc=eve@evil.example',
+    'mailto:ada@a.example?subject=x%0D%0ABcc:eve@evil.example', 'mailto:ada@a.example?attach=/etc/passwd', 'mailto:ada@a.example#eve',
+  ]) assert.ok(!isSafe(unsafe), unsafe)
+})
+
 const HOSTILE = ['*', '_', '~~', '~', 'a_b', '*_', '`', '[', '](', '[](', '![', '[a](http://b)', '[x](http://a', '[[a](http://b)', '[a](http://b(', '<http://', '<http://a>',
   'http://a ', 'https://;', 'http://a(', '>', '> ', '>- ', '> - \n', '- ', '-\n- ', '- a\n\n', '- a\n \n', '    - a\n', '1. a\n', '- - ', '* * *\n', '***',
   '\n', 'a\n\n', '\\', '@a', '@ada ', '@', '#a', '#general ', ':a', ':tada:', ':', '**a ', '*a_b', 'a*', '*a*', '**a** ', '*a _b ~~c ', 'x_', '_x', '```\n',
-  '``` \n', '# a\n', '# ', '(', ')', ' ', '\t', 'a', '[a.bc](https://x.example)', '[[a.bc](https://x.example)', '`a', '[`', '*[', '*[a]', '`*', '&', '<', '\u200b', '\u0000', '\u05d0*', '🎉*', '\ud83d', '\u202e']
+  '``` \n', '# a\n', '# ', '(', ')', ' ', '\t', 'a', '[a.bc](https://x.example)', '[e\u0301\u0323](https://x.example)', '[a\u2027\u0660](https://x.example)', '<mailto:a@b?body=', '[[a.bc](https://x.example)', '`a', '[`', '*[', '*[a]', '`*', '&', '<', '\u200b', '\u0000', '\u05d0*', '🎉*', '\ud83d', '\u202e']
 
 test('100 KB of any sign take less than 50 ms, are at most 16 deep, and 2,000 nodes with the texts between them', () => {
   // What comes last may take back what all that came before had begun.
@@ -142,6 +164,14 @@ test('100 KB of any sign take less than 50 ms, are at most 16 deep, and 2,000 no
     const { deepest, count } = measure(tree)
     assert.ok(deepest <= 17, `${JSON.stringify(sign)}: ${deepest} deep`)
     assert.ok(count <= 2100, `${JSON.stringify(sign)}: ${count} nodes`)
+  }
+})
+
+test('labels in labels are read in a time that their number bounds', () => {
+  for (const sign of ['\ufdfa', '\u0301\u0323', 'a\u2027', '\ud55c']) {
+    const text = '['.repeat(200) + sign.repeat(90_000 / sign.length) + '](https://x.example)'.repeat(200)
+    const work = leastWork(() => parse(text), { enough: 200 })
+    assert.ok(work < 400, `${JSON.stringify(sign)}: ${work} ms`)
   }
 })
 

@@ -1,14 +1,27 @@
 // Addresses in texts: where they end, which may become links, and how people see where these lead.
 
 const LONGEST = 2048
+/** A longer label shows its address unread: labels may stand in each other, and reading compatibility forms again and again costs too much. */
+const LONGEST_LABEL = 512
+/** White space that people see as such. Narrower spaces are as good as nothing. */
+const SPACE = /[ \t\n\r\u00a0\u3000]/
 /** Signs that Markdown takes away, and those that nobody sees. */
-const UNSEEN = /[*_~`\\\p{DI}]/gu
-/** What people may take for an address: a scheme, or a dot between a letter and two more. */
-const LIKE_ADDRESS = /:\/\/|[\p{L}\p{N}][.\u2024\u3002\uff0e\uff61]\p{L}{2}/u
+const UNSEEN = /[*_~`\\\p{DI}\p{Cf}\ufffc]|(?![ \t\n\r\u00a0\u3000])[\s\p{Cc}]/gu
+/**
+ * White space and signs of ordinary writing, which stand between letters without spaces and look like no full stop. Unicode has too many
+ * that do look like one to list them: whatever is neither here nor a letter or number counts as a dot.
+ */
+const SIGN = '\\s!-\\-/:-@[-`{-~\\p{Sc}¡§©®°±¶×÷¿‐‒–—―‘’‚‛“”„‟†‡‰′‹›«»←↑→↓↔⇒−≤≥≈՚՛՜՝՞՟֊־׳״،؛؟।॥፡、〈〉《》「」『』【】〔〕〜・'
+/** A letter or number, dots, and then two letters, or one beside a digit that is neither of ASCII nor Arabic. */
+const [LETTER, DIGIT, DOT] = ['[\\p{L}\\p{Nl}\\p{No}]', '(?![0-9٠-٩۰-۹])\\p{Nd}', `[^\\p{L}\\p{N}${SIGN}]`]
+const LIKE_ADDRESS = new RegExp(`://|//[^.${SIGN}]|[\\p{L}\\p{N}]${DOT}+(?:${LETTER}(?:${LETTER}|${DIGIT})|${DIGIT}${LETTER})`, 'u')
+const SLASH = /[⁄∕⧸╱⟋᜵⁁〳㇓𝈺⫽]/gu
+/** A mark on a space looks like a sign of its own; of the tone letters of Lisu, most look like full stops, and so does a mark of music. */
+const DOT_OF_ITS_OWN = /[ \u00a0\u3000]\p{M}|[\ua4f8-\ua4fd\u{1d16d}]/gu
 const HOST = /^(https?:\/\/|mailto:[^@?]*@)([^/?#\\:]+)/i
-/** Parts of a host in one script. */
-const ONE_SCRIPT = new RegExp(`^(?:${[
-  'Latin', 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Thai', 'Georgian', 'Armenian',
+/** Parts of a host in one script. Of the Latin one, only letters that people know from their own languages: ɑ, ı or ʟ look like others. */
+const ONE_SCRIPT = new RegExp(`^(?:[a-z\\u00df-\\u00f6\\u00f8-\\u0130\\u0132-\\u0137\\u0139-\\u0148\\u014a-\\u017e\\u01a1\\u01b0\\u0219\\u021b\\u1ea1-\\u1ef9\\d_-]*|${[
+  'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Thai', 'Georgian', 'Armenian',
 ].map(script => `[\\p{sc=${script}}\\d_-]*`).join('|')}|[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}ー\\d-]*)$`, 'u')
 const LATIN = /\p{sc=Latin}/u
 /** Letters of alphabets that have letters in common with the Latin one, as far as eyes can tell. */
@@ -32,11 +45,17 @@ export function destination(text, from) {
 }
 
 /**
+ * Mail to one person, with nothing set but the subject and the text: others to write to could stand where nobody sees them. A line break in
+ * a subject may begin another field.
+ */
+const FIELD = '(?:body=[^&#]*|subject=(?:(?!%0[ad])[^&#])*)'
+const MAIL = new RegExp(`^mailto:(?:[^@,;?#%<>"]|%2b)+@[^@,;?#%<>"]+(?:\\?${FIELD}(?:&${FIELD})*)?$`, 'i')
+/**
  * Whether an address may become a link: with signs that nobody sees, or a user name, it would look like another than it is.
  *
  * @param {string} address
  */
-export const isSafe = address => /^(?:https?:\/\/[^/]|mailto:.)/i.test(address) && URL.canParse(address)
+export const isSafe = address => (/^https?:\/\/[^/]/i.test(address) || MAIL.test(address)) && URL.canParse(address)
   && !/\p{Cf}/u.test(address) && !/^https?:\/\/[^/?#\\]*@/i.test(address)
 
 /**
@@ -64,14 +83,27 @@ export function withoutEnd(address) {
  * @param {string} address
  */
 export function hides(label, address) {
+  if (label.length > LONGEST_LABEL) return true
   if (!isLikeAddress(label)) return false
-  const word = /** @type {string} */ (label.split(/\s/).pop())
+  const word = /** @type {string} */ (label.split(SPACE).pop())
   const isSame = bare(word) === bare(address) && shownAddress(address) === address
   return !isSame || isLikeAddress(label.slice(0, label.length - word.length))
 }
 
-/** @param {string} text */
-const isLikeAddress = text => LIKE_ADDRESS.test(text.replace(UNSEEN, ''))
+/**
+ * Whether people may take a text for an address: for its scheme, or for a dot between a letter and two more.
+ *
+ * @param {string} text
+ */
+const isLikeAddress = text => LIKE_ADDRESS.test(withoutMarks(withoutMarks(text.replace(UNSEEN, '')).normalize('NFKD'))
+  .replace(SLASH, sign => sign === '⫽' ? '//' : '/')
+  // A zero looks like a full stop in Arabic, unless it is in a number.
+  .replace(/[٠-٩۰-۹]+/g, digits => /[^٠۰]/.test(digits) ? digits : '。'.repeat(digits.length))
+  // Catalan writes "col·lecció", and three full stops are an ellipsis.
+  .replace(/l·(?=l)/gi, 'l,').replace(/\.{3,}/g, ','))
+
+/** Also before normalising, which takes the square of the length to sort a long row of marks. @param {string} text */
+const withoutMarks = text => text.replace(DOT_OF_ITS_OWN, '。').replace(/\p{M}/gu, '')
 
 /** An address without its scheme. @param {string} address */
 function bare(address) {
@@ -96,5 +128,5 @@ export const shownAddress = address => address.replace(HOST, (whole, before, hos
 })
 
 /** @param {string} host */
-const isPlain = host => /^[\w.-]*$/.test(host) || host.split('.').every(part => ONE_SCRIPT.test(part))
+const isPlain = host => /^[\w.-]*$/.test(host) || host.toLowerCase().split('.').every(part => ONE_SCRIPT.test(part))
   && !(LATIN.test(host) && LOOKALIKE.test(host)) && host.normalize('NFKC').toLowerCase() === host.toLowerCase()
