@@ -6,37 +6,29 @@ import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
 import { organisationName, value } from './fields.js'
 import { below, card, later, mainLink, to } from './frame.js'
-import { logOut, nameOf, whoIsHere } from './session.js'
+import { ifSignedIn, logOut, nameOf } from './session.js'
 
 /**
  * @typedef {import('./entry.js').Way} Way
- * @typedef {import('#api').components['schemas']['User']} User
+ * @typedef {import('#api').components['schemas']['Start']} Start
  */
 
 /** @param {Way} way */
-export const newOrganisation = way => later(() => known(way), found => {
+export const newOrganisation = way => later(() => ifSignedIn(way.requests.start()), found => {
   if (!found) return card({ title: t('entry.first_title'), lead: t('entry.first_signed_out') }, mainLink('/sign-in?next=/new-organisation', t('entry.sign_in')))
-  return found.isIn ? asMember(way, found.user) : asNobodysMember(way, found.user)
+  // The account's current organisation may be one that they have lost.
+  return found.organisations.length > 0 ? asMember(way, found) : asNobodysMember(way, found)
 })
 
-/** Who is signed in, and whether they are in an organisation: the current one may be one that they have lost. @param {Way} way */
-async function known({ requests }) {
-  const user = await whoIsHere(requests)
-  return user && { user, isIn: (await requests.listOwnOrganisations({ limit: 1 })).data.length > 0 }
-}
-
-/** @param {Way} way @param {User} user @param {boolean} isIn */
-const mayFound = ({ features: { organisations_by: by } }, user, isIn) => user.role === 'superadmin' || by === 'anyone' || (by === 'members' && isIn)
-
-/** @param {Way} way @param {User} user */
-function asMember(way, user) {
+/** @param {Way} way @param {Start} found */
+function asMember(way, { can_create_organisations: may }) {
   const back = below(to('/', t('entry.another_back')))
-  if (mayFound(way, user, true)) return card({ title: t('entry.another_title') }, make(way), back)
+  if (may) return card({ title: t('entry.another_title') }, make(way), back)
   return card({ title: t('entry.another_title'), lead: t('entry.founding_restricted') }, back)
 }
 
-/** @param {Way} way @param {User} user */
-function asNobodysMember(way, user) {
+/** @param {Way} way @param {Start} found */
+function asNobodysMember(way, { user, can_create_organisations: may }) {
   const { requests, route, arrive, go } = way
   const found = signal('')
   const look = async () => {
@@ -51,7 +43,6 @@ function asNobodysMember(way, user) {
   const name = h('bdi', null, nameOf(user))
   const address = h('bdi', null, user.email)
   const isGone = route.query.has('gone')
-  const may = mayFound(way, user, false)
   const lead = isGone ? rich('entry.gone_lead', { name }) : rich(may ? 'entry.first_lead' : 'entry.alone_lead', { name })
   return card({ title: may && !isGone ? t('entry.first_title') : t('entry.alone_title'), lead },
     may && make(way),

@@ -17,19 +17,28 @@ import { rememberAddress } from './memory.js'
 export const isRefused = (error, ...codes) => error instanceof Refusal && codes.includes(error.code)
 
 /**
- * Whose session this browser has, if any.
+ * What a request answers; null if nobody is signed in.
  *
- * @param {Requests} requests
- * @returns {Promise<User | null>}
+ * @template T
+ * @param {Promise<{ data: T }>} asked
+ * @returns {Promise<T | null>}
  */
-export async function whoIsHere(requests) {
+export async function ifSignedIn(asked) {
   try {
-    return (await requests.getProfile()).data
+    return (await asked).data
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) return null
     throw error
   }
 }
+
+/**
+ * Whose session this browser has, if any.
+ *
+ * @param {Requests} requests
+ * @returns {Promise<User | null>}
+ */
+export const whoIsHere = requests => ifSignedIn(requests.getProfile())
 
 /**
  * Leads somebody who is in the link's organisation already straight into it.

@@ -113,7 +113,7 @@ export default {
   first_look: 'Noch einmal nachsehen',
   first_none: 'Du bist noch in keiner Organisation.',
   alone_title: 'Du bist in keiner Organisation',
-  alone_lead: 'Willkommen, {name}. Du bist in keiner Organisation, und auf diesem Server kann nur eine anlegen, wer schon in einer ist.',
+  alone_lead: 'Willkommen, {name}. Mit diesem Konto kannst du keine Organisation anlegen, aber du kannst einer beitreten.',
   gone_lead: '{name}, du bist in keiner Organisation mehr: Du hast die letzte verlassen, jemand hat dich daraus entfernt, oder sie wurde gelöscht.',
   alone_ways: 'So kommst du hinein',
   alone_open: 'Wenn du eine Einladung oder einen Beitrittslink hast, öffne ihn in diesem Browser.',

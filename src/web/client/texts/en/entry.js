@@ -113,7 +113,7 @@ export default {
   first_look: 'Check again',
   first_none: 'You aren’t in an organisation yet.',
   alone_title: 'You aren’t in an organisation',
-  alone_lead: 'Welcome, {name}. Your account isn’t in an organisation, and on this server you need to be in one before you can create another.',
+  alone_lead: 'Welcome, {name}. You can’t create an organisation with this account, but you can join one.',
   gone_lead: '{name}, you aren’t in an organisation any more: you left your last one, somebody removed you from it, or it was deleted.',
   alone_ways: 'How to get in',
   alone_open: 'If you have an invitation or a link to join, open it in this browser.',
