@@ -2,7 +2,7 @@
 
 const LONGEST = 2048
 /** A longer label shows its address unread: labels may stand in each other, and reading compatibility forms again and again costs too much. */
-const LONGEST_LABEL = 512
+const LONGEST_LABEL = 256
 /** White space that people see as such. Narrower spaces are as good as nothing. */
 const SPACE = /[ \t\n\r\u00a0\u3000]/
 /** Signs that Markdown takes away, and those that nobody sees. */

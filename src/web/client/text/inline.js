@@ -161,7 +161,7 @@ class Scan extends Nodes {
     const label = spoken(this.nodes.slice(opener.at + 1))
     if (!label) this.literal(shownAddress(target.address))
     // Labels may stand in each other, and the text of the inner ones is read again for each around them.
-    this.budget.marks -= label.length >> 6
+    this.budget.marks -= label.length >> 4
     if (hides(label, target.address)) this.beside(opener.at + 1, target.address)
     else if (!this.wrap(opener.at + 1, children => ({ type: 'link', address: target.address, children: children.flatMap(unlinked) }))) {
       return false
