@@ -218,7 +218,10 @@ impl Socket {
                     }
                 }
                 (request, Some((connection, _))) => {
-                    match commands::handle(&self.push, connection, id, request)? {
+                    let turn = if request.is_long() { Some(self.push.turns.wait().await) } else { None };
+                    let refusal = commands::handle(&self.push, connection, id, request)?;
+                    drop(turn);
+                    match refusal {
                         None => self.abuse_bounds.command_accepted(),
                         Some(failure) => self.abuse_bounds.command_refused(failure)?,
                     }
