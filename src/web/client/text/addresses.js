@@ -128,5 +128,5 @@ export const shownAddress = address => address.replace(HOST, (whole, before, hos
 })
 
 /** @param {string} host */
-const isPlain = host => /^[\w.-]*$/.test(host) || host.toLowerCase().split('.').every(part => ONE_SCRIPT.test(part))
+const isPlain = host => /^\p{ASCII}*$/u.test(host) || host.toLowerCase().split('.').every(part => ONE_SCRIPT.test(part))
   && !(LATIN.test(host) && LOOKALIKE.test(host)) && host.normalize('NFKC').toLowerCase() === host.toLowerCase()

@@ -25,8 +25,8 @@ const MOST_MARKS = 10_000
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/
 const QUOTE = /^ {0,3}> ?/
 const HEADING = /^ {0,3}(#{1,6}) (?=.*\S)/
-/** Refuses a line with any other sign first: with one at its end, a long line of marks is matched again for each mark otherwise. */
-const RULE = /^(?!.*[^-*_ ]) {0,3}([-*_])(?: *\1){2,} *$/
+/** Reads a line once: a long one of marks, with another sign at its end, is tried again at each level of a list. */
+const RULE = /^ {0,3}(?:(?:- *){2}-[- ]*|(?:\* *){2}\*[* ]*|(?:_ *){2}_[_ ]*)$/
 const ITEM = /^( *)([-*+•]|\d{1,9}[.)]) +(?=\S)/
 /** A line of a paragraph that begins with a number seldom begins a list: "1984 was", "2. May". */
 const INTERRUPTING_ITEM = /^ *(?:[-*+•]|1[.)]) +(?=\S)/
