@@ -18,11 +18,9 @@ use crate::push::context::Push;
 /// Pongs don't get here: the socket takes them.
 pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Failure>, Disconnect> {
     push.metrics.push_command(request.name());
-    let answered = if push.limits.push_command(connection.user).is_ok() {
-        answer(push, connection, id, request)
-    } else {
-        Err(Failure::TOO_MANY_REQUESTS.into())
-    };
+    let is_refused =
+        push.limits.push_command(connection.user).is_err() || request.has_large_answer() && connection.outbox.is_user_slow();
+    let answered = if is_refused { Err(Failure::TOO_MANY_REQUESTS.into()) } else { answer(push, connection, id, request) };
     let queue = |answer| connection.outbox.push_all(connection.encoding.frames(Reply::new(id, answer)));
     match answered {
         Ok(None) => Ok(None),

@@ -79,6 +79,11 @@ impl Outbox {
         _ = self.account.set(account); // a client connects once
     }
 
+    /// Whether its user has much unread, here or elsewhere.
+    pub fn is_user_slow(&self) -> bool {
+        self.account.get().is_some_and(Account::is_past_half)
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().expect("nothing panics while it holds a queue")
     }

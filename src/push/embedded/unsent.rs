@@ -1,6 +1,9 @@
 //! A budget for what clients have asked for, or listen to, and don't read: of all of them together, and of each user. Past it,
 //! whoever holds the most is closed as slow, so that others are not.
 //!
+//! Before that, past half of their budget, a user's commands with long answers are refused, so that sockets that come back as soon as
+//! they are closed don't have the server make one answer after the other.
+//!
 //! It counts memory: an answer in full, and a publication by its receivers. Outboxes report what their sockets have not taken, in
 //! steps: sending to a client that reads takes no lock that all share.
 
@@ -99,6 +102,12 @@ impl Account {
             None
         }
     }
+
+    /// Whether the user holds more than half of their budget.
+    pub fn is_past_half(&self) -> bool {
+        let held = self.unsent.held();
+        held.users.get(&self.user).is_some_and(|of_user| of_user.bytes > self.unsent.most / USERS / 2)
+    }
 }
 
 impl Held {
@@ -179,7 +188,9 @@ mod tests {
         large.hold(MOST / USERS - 400_000);
         other.hold(MOST / USERS);
         assert_eq!(unsent.closed(), [0, 0], "within the budgets");
+        assert!(small.account.is_past_half() && other.account.is_past_half());
         small.hold(1);
+        assert!(!small.account.is_past_half(), "what is being closed doesn't count");
         assert_eq!([&small, &large, &other].map(|socket| socket.holds()), [400_001, 0, MOST / USERS]);
         assert_eq!((unsent.bytes(), unsent.closed()), (400_001 + MOST / USERS, [1, 0]));
         small.cut();

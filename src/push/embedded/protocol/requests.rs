@@ -183,6 +183,14 @@ impl Request {
     pub fn is_long(&self) -> bool {
         matches!(self, Request::Subscribe(_) | Request::History(_) | Request::Presence(_))
     }
+
+    /// Whether the answer may have hundreds of kilobytes.
+    pub fn has_large_answer(&self) -> bool {
+        match self {
+            Request::Subscribe(subscribe) => subscribe.recover,
+            request => request.is_long(),
+        }
+    }
 }
 
 impl Command {
