@@ -45,7 +45,7 @@ pub use self::{
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_in_future,
     position::with_position,
-    request_writes::{ban_writes, for_request, held_to_floor, lift_floor, note_person},
+    request_writes::{Recheck, ban_writes, for_request, held_to_floor, lift_floor, note_person, recheck_in_writes},
     row_columns::Columns,
     schema::{Step, newest as newest_version},
     schema_history::Version,

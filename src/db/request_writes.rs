@@ -11,15 +11,32 @@
 
 use std::cell::Cell;
 
+use super::View;
 use crate::{
     error::{Error, Result},
-    id::UserId,
+    id::{SessionId, UserId},
 };
 
 #[derive(Clone, Copy)]
 struct Request {
     writes: Writes,
     person: Option<UserId>,
+    recheck: Option<Recheck>,
+}
+
+/// A check that each write of a request repeats in its transaction: what the request was admitted by may have ended since.
+#[derive(Clone, Copy)]
+pub struct Recheck {
+    pub check: fn(&View, SessionId, UserId) -> Result<()>,
+    pub session: SessionId,
+    /// Who answered for the session when the request was admitted.
+    pub person: UserId,
+}
+
+impl Recheck {
+    pub(super) fn run(self, view: &View) -> Result<()> {
+        (self.check)(view, self.session, self.person)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,11 +51,11 @@ tokio::task_local! {
     static REQUEST: Cell<Request>;
 }
 
-const JOB: Request = Request { writes: Writes::All, person: None };
+const JOB: Request = Request { writes: Writes::All, person: None, recheck: None };
 
 /// Runs a request, which writes nothing below the floor unless [`lift_floor`] is called meanwhile.
 pub async fn held_to_floor<T>(request: impl Future<Output = T>) -> T {
-    REQUEST.scope(Cell::new(Request { writes: Writes::AboveFloor, person: None }), request).await
+    REQUEST.scope(Cell::new(Request { writes: Writes::AboveFloor, ..JOB }), request).await
 }
 
 /// Lets the running request write below the floor.
@@ -63,6 +80,11 @@ pub fn for_request<T>(work: impl Future<Output = T>) -> impl Future<Output = T> 
     REQUEST.scope(Cell::new(present()), work)
 }
 
+/// Has each write of the running request repeat a check.
+pub fn recheck_in_writes(recheck: Recheck) {
+    change(|request| request.recheck = Some(recheck));
+}
+
 /// Fails if the running request may not write: its operation has to look at the `Authorization` header alone.
 pub(super) fn check() -> Result<()> {
     match present().writes {
@@ -78,6 +100,10 @@ pub(super) fn may_write_below_floor() -> bool {
 /// The person for whom the running request's writes count; none for those that pass below the floor.
 pub(super) fn payer() -> Option<UserId> {
     present().person.filter(|_| !may_write_below_floor())
+}
+
+pub(super) fn recheck() -> Option<Recheck> {
+    present().recheck
 }
 
 fn present() -> Request {

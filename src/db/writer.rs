@@ -163,11 +163,11 @@ impl Writer {
             _ => {}
         }
         let reserved = Reserved::new(&self.queued, bytes).ok_or(BUSY)?;
-        let ((answer, receiver), payer) = (oneshot::channel(), request_writes::payer());
+        let ((answer, receiver), payer, recheck) = (oneshot::channel(), request_writes::payer(), request_writes::recheck());
         let run = Box::new(move |tx: &mut Tx| {
             tx.set_payer(payer);
-            let result =
-                catch_unwind(AssertUnwindSafe(|| f(tx))).unwrap_or_else(|_| Err(Error::internal("a write job panicked")));
+            let job = AssertUnwindSafe(|| recheck.map_or(Ok(()), |recheck| recheck.run(tx)).and_then(|()| f(tx)));
+            let result = catch_unwind(job).unwrap_or_else(|_| Err(Error::internal("a write job panicked")));
             Ran { keep: result.is_ok(), answer: Box::new(move |batch| _ = answer.send(batch.and(result))) }
         });
         let queue = self.queue.lock().expect("nothing panics while it holds this").clone();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tidings::domain::scopes::Scope;
 
 pub use self::reply::Reply;
 
@@ -149,6 +150,16 @@ impl Client {
     pub async fn program(&self, token: Value) -> Client {
         let made = self.post(&format!("/users/{}/tokens", self.user_id), token).await.data(201, "Token created successfully");
         self.with_token(&text(&made["token"]))
+    }
+
+    /// The program of a bot that this user makes, which has all scopes.
+    pub async fn bot(&self, organisation: &str, role: &str) -> Client {
+        let body = json!({ "name": "Helper", "role": role });
+        let made = self.post(&format!("/organisations/{organisation}/bots"), body).await.expect(201);
+        let all: Vec<_> = Scope::ALL.into_iter().map(Scope::as_str).collect();
+        let token = json!({ "name": "ci", "scopes": all });
+        let made = self.post(&format!("/users/{}/tokens", text(&made["data"]["id"])), token).await.expect(201);
+        self.with_token(&text(&made["data"]["token"]))
     }
 
     /// Invites an address; gives the token that the inviter is shown.

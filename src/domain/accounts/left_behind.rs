@@ -29,7 +29,7 @@ pub(in crate::domain) fn give_back_kept_place(tx: &Tx, user: UserId) -> Result<(
     Ok(())
 }
 
-/// Ends what the earlier users of an account left at work, also by its bots: ways in, and the addresses of programs. A place at
+/// Ends what the earlier users of an account left at work, also by its bots: ways in, the addresses of programs, and reminders, which would tell the owner what an earlier user wanted. A place at
 /// a join link stays taken, since the account stays. Notes `Reclaimed` in the log, by which webhooks pause.
 pub(super) fn end_for_reclaimed(tx: &mut Tx, user: UserId) -> Result<()> {
     let bots = sessions::bots_of(tx, user, None)?;
@@ -42,6 +42,7 @@ pub(super) fn end_for_reclaimed(tx: &mut Tx, user: UserId) -> Result<()> {
     )?
     .execute([user])?;
     tx.prepare_cached("update commands set url = '', target = '' where owner_id = ?1")?.execute([user])?;
+    tx.prepare_cached("delete from reminders where user_id = ?1")?.execute([user])?;
     Ok(())
 }
 

@@ -127,6 +127,15 @@ pub fn require_live(tx: &Tx, caller: Caller) -> Result<()> {
     }
 }
 
+/// 401 if the session of a bot has ended since the request was admitted, or somebody else answers for the bot: a request that waits
+/// for the writer would be done with the rights of whoever has taken the bot over.
+pub fn require_answered_by(conn: &View, session: SessionId, person: UserId) -> Result<()> {
+    match find(conn, session, conn.now())? {
+        Some(caller) if caller.person == person => Ok(()),
+        _ => Err(SESSION_ENDED),
+    }
+}
+
 pub fn find_by_notification_token(conn: &View, token: &str) -> Result<Option<Caller>> {
     one(conn, "s.notification_hash = ?1", secret::sha256(token), conn.now())
 }

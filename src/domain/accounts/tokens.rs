@@ -147,19 +147,21 @@ fn make_as(tx: &mut Tx, caller: Caller, user: UserId, new: &New) -> Result<(Toke
         limit.execute((id, channel))?;
     }
     drop(limit);
-    mail_queue::add(tx, notice(tx, &account)?)?;
+    if let Some(notice) = notice(tx, &account)? {
+        mail_queue::add(tx, notice)?;
+    }
     let made = select(tx, "id = ?1", [id])?.pop().ok_or_else(|| Error::internal("the token was just made"))?;
     Ok((made, token))
 }
 
-/// The mail that tells of a new token: for that of a bot, to its owner.
-fn notice(conn: &Connection, user: &User) -> Result<Mail> {
+/// The mail that tells of a new token: for that of a bot, to its owner if the mailbox is theirs. Somebody may have registered with
+/// the address of a stranger, whom each token of a hundred bots would mail.
+fn notice(conn: &Connection, user: &User) -> Result<Option<Mail>> {
     if !user.is_bot {
-        return Ok(mail::token_made(&user.email));
+        return Ok(Some(mail::token_made(&user.email)));
     }
-    let owner = "select u.email from bots b join users u on u.id = b.owner_id where b.user_id = ?1";
-    let owner: String = conn.prepare_cached(owner)?.query_row([user.id], |row| row.get(0))?;
-    Ok(mail::bot_token_made(&owner))
+    let owner = accounts::get(conn, access::answerable_person(conn, user.id)?)?;
+    Ok(owner.mailbox_proved.then(|| mail::bot_token_made(&owner.email)))
 }
 
 /// The session of a token, if it is live.

@@ -96,14 +96,14 @@ fn insert(
 const OWNED: u32 = 10;
 
 /// Checks the quotas for one more live channel. 422 when the organisation has used up its quota, or an `owner` without
-/// `manage:channels` has used up theirs, a tenth of it. Direct messages don't count.
+/// `manage:channels` has used up theirs, a tenth of it with those of their bots. Direct messages don't count.
 fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Result<()> {
     let (live, owned): (u32, u32) = conn
         .prepare_cached(
-            "select count(*), count(*) filter (where owner_id = ?2) from channels
-             where organisation_id = ?1 and is_dm = 0 and archived_at is null and deleted_at is null",
+            "select count(*), count(*) filter (where owner_id = ?2 or owner_id in (select user_id from bots where owner_id = ?2))
+             from channels where organisation_id = ?1 and is_dm = 0 and archived_at is null and deleted_at is null",
         )?
-        .query_row((organisation, owner), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row((organisation, access::answerable_person(conn, owner)?), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let most = conn.site().channels_per_organisation;
     if live >= most {
         return Err(Error::Invalid(

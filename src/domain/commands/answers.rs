@@ -191,7 +191,8 @@ struct UnderWay {
 
 fn find(tx: &Tx, token: &str) -> Result<Option<UnderWay>> {
     let sql = "select k.program, c.organisation_id, k.channel_id, k.user_id, k.thread_id, k.message_id
-        from calls k join channels c on c.id = k.channel_id where k.token_hash = ?1";
+        from calls k join channels c on c.id = k.channel_id join users u on u.id = k.user_id
+        where k.token_hash = ?1 and u.is_active";
     let row = |row: &Row| {
         let program: String = row.get(0)?;
         Ok((program, (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))

@@ -14,6 +14,7 @@ use crate::{
     db::{Columns, Tx, text_enum},
     domain::{
         access::{self, Caller, OUTSIDER},
+        messages::action_buttons::{self, Program},
         page::Page,
         program_urls,
         rights::Rights,
@@ -169,6 +170,9 @@ pub fn update(
     )?
     .execute((id, caller.user, &name, description, hint, url, target, form, sealed, tx.now()))
     .or_conflict(|| taken(name.as_deref().unwrap_or_default()))?;
+    if url.is_some() {
+        action_buttons::end_calls(tx, Program::Command(id))?;
+    }
     Ok((get(tx, organisation, id)?, secret))
 }
 

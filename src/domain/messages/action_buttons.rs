@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    db::Tx,
     domain::text::{self, Rule},
     error::{Code, Error, Result},
     id::{ActionId, CommandId, UserId, WebhookId},
@@ -38,6 +39,14 @@ pub enum Program {
     Bot(UserId),
     Webhook(WebhookId),
     Command(CommandId),
+}
+
+/// Ends the calls of a program that are under way. Required where its address changes: whoever had the former one must not answer
+/// for the new.
+pub(in crate::domain) fn end_calls(tx: &Tx, program: Program) -> Result<()> {
+    let program = serde_json::to_string(&program).map_err(Error::internal)?;
+    tx.prepare_cached("delete from calls where program = ?1")?.execute([program])?;
+    Ok(())
 }
 
 /// Whether a user is a bot that has an address for clicks.

@@ -80,7 +80,7 @@ struct Poster {
 enum Known {
     Nothing,
     Message,
-    /// A channel or an organisation. A message's id names its thread's stream; with the id of another stream, its author
+    /// A channel, an organisation or a user. A message's id names its thread's stream; with the id of another stream, its author
     /// could listen to that stream.
     Stream,
 }
@@ -90,6 +90,7 @@ impl Poster {
         let sql =
             "select u.first_name, u.last_name, u.email, u.avatar_url, u.is_bot, exists (select 1 from messages where id = ?2),
                exists (select 1 from channels where id = ?2) or exists (select 1 from organisations where id = ?2)
+                 or exists (select 1 from users where id = ?2)
              from users u where u.id = ?1";
         let from_row = |row: &Row| {
             let mut columns = Columns::of_row(row);

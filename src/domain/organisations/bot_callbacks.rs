@@ -4,6 +4,7 @@ use crate::{
     db::Tx,
     domain::{
         access::Caller,
+        messages::action_buttons::{self, Program},
         program_urls,
         text::{self, Rule},
     },
@@ -26,6 +27,7 @@ pub(super) fn set(tx: &mut Tx, caller: Caller, bot: UserId, url: Option<&str>, i
         let by = (!url.is_empty()).then_some(caller.user);
         tx.prepare_cached("update bots set url = ?2, url_by = ?3, target = ?4 where user_id = ?1")?
             .execute((bot, url, by, target))?;
+        action_buttons::end_calls(tx, Program::Bot(bot))?;
     }
     let lacks_secret =
         tx.prepare_cached("select 1 from bots where user_id = ?1 and url <> '' and secret is null")?.exists([bot])?;

@@ -49,6 +49,12 @@ pub fn end_membership(tx: &mut Tx, member: &Member) -> Result<()> {
     tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, user))?;
     former_members::note(tx, organisation, user)?;
+    // One that they did not need, since they came in another way, must not let them in again.
+    tx.prepare_cached(
+        "delete from invitations
+         where organisation_id = ?1 and email = (select email from users where id = ?2) and accepted_at is null",
+    )?
+    .execute((organisation, user))?;
     profiles::leave_current_organisation(tx, user, organisation)?;
 
     let account = accounts::get(tx, user)?;

@@ -65,10 +65,10 @@ pub fn find(conn: &Connection, name: &str) -> Result<Option<Stream>> {
         Some(Stream::Channel(ChannelId(id)))
     } else if exists("select 1 from organisations where id = ?1 and deleted_at is null")? {
         Some(Stream::Organisation(OrganisationId(id)))
-    } else if exists(&format!("{LIVE} (select channel_id from messages where id = ?1 and root is null)"))? {
-        Some(Stream::Thread(MessageId(id)))
     } else if exists("select 1 from users where id = ?1 and is_active")? {
         Some(Stream::Account(UserId(id)))
+    } else if exists(&format!("{LIVE} (select channel_id from messages where id = ?1 and root is null)"))? {
+        Some(Stream::Thread(MessageId(id)))
     } else {
         None
     })
@@ -139,9 +139,10 @@ fn whole<'a>(conn: &Connection, mut event: Cow<'a, Event>) -> Result<Option<Cow<
     Ok(Some(event))
 }
 
-/// The channel of a thread.
+/// The channel of a thread. None for an id that is also a user's: whoever could have chosen it would hear that user's stream.
 fn channel_of(conn: &Connection, thread: MessageId) -> Result<Option<ChannelId>> {
-    let sql = "select channel_id from messages where id = ?1 and root is null";
+    let sql = "select channel_id from messages
+        where id = ?1 and root is null and not exists (select 1 from users where users.id = ?1)";
     Ok(conn.prepare_cached(sql)?.query_row([thread], |row| row.get(0)).optional()?)
 }
 

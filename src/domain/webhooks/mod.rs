@@ -24,6 +24,7 @@ use crate::{
     db::{Tx, log_reader},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
+        messages::action_buttons::{self, Program},
         program_urls,
         rights::Rights,
         scopes::Scope,
@@ -230,16 +231,21 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
         is_ordered,
     ))?;
     if url.is_some() {
-        // Deliveries under way to the former address are sent again to the new one, whatever the former answers.
-        let sql = "update deliveries set due_at = created_at, attempts = 0, first_at = null, is_leased = 0
-             where webhook_id = ?1 and is_leased = 1";
-        tx.prepare_cached(sql)?.execute([id])?;
+        leave_former_address(tx, id)?;
     }
     if url.is_some_and(|url| !url.is_empty()) {
         owners::take_over(tx, caller, &webhook, "given it another address")?;
     }
     delivery::schedule::changed(tx, id);
     record::get(tx, caller, channel, id)
+}
+
+/// Has deliveries under way to the former address sent again to the new one, whatever the former answers, and ends calls of it.
+fn leave_former_address(tx: &mut Tx, id: WebhookId) -> Result<()> {
+    let sql = "update deliveries set due_at = created_at, attempts = 0, first_at = null, is_leased = 0
+         where webhook_id = ?1 and is_leased = 1";
+    tx.prepare_cached(sql)?.execute([id])?;
+    action_buttons::end_calls(tx, Program::Webhook(id))
 }
 
 /// Changes a webhook's status. For managers, in archived channels, too. A caller who makes it active becomes the owner, and

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use poem::Response;
 use serde_json::{Value, json};
-use tidings::error::Code;
+use tidings::{domain::accounts::by_operator, error::Code};
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
@@ -180,6 +180,28 @@ async fn a_command_works_while_whoever_answers_for_it_may_manage_it() {
     scene.call(json!({ "command": "deploy" })).await.refused(403, Code::CommandOwnerBarred);
     scene.ada.patch(&scene.command().await, json!({})).await.expect(200);
     scene.call(json!({ "command": "deploy" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_call_is_answered_no_more_from_a_former_address_and_for_a_disabled_account() {
+    let mut scene = Scene::answering("text/plain", "").await;
+    let body = json!({ "text": "x", "response_type": "in_channel" });
+    let (mut paths, program) = (Vec::new(), scene.server.anonymous());
+    for _ in 0..2 {
+        scene.call(json!({ "command": "deploy" })).await.expect(200);
+        paths.push(later(&scene.program.next().await));
+    }
+    scene.ada.patch(&scene.command().await, json!({ "hint": "a hint" })).await.expect(200);
+    program.post(&paths[0], body.clone()).await.expect(200);
+    let set_active = |is_active| scene.server.write(|tx| by_operator::set_active(tx, &scene.grace.email, is_active)).unwrap();
+    set_active(false);
+    program.post(&paths[0], body.clone()).await.expect(404);
+    set_active(true);
+    program.post(&paths[0], body.clone()).await.expect(200);
+    scene.ada.patch(&scene.command().await, json!({ "url": "http://127.0.0.1:9/other" })).await.expect(200);
+    for path in paths {
+        program.post(&path, body.clone()).await.refused(404, Code::CallNotFound);
+    }
 }
 
 #[tokio::test]

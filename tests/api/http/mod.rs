@@ -17,3 +17,4 @@ mod ready;
 mod request_ids;
 mod slow_reads;
 mod unread;
+mod waiting_writes;

@@ -156,14 +156,21 @@ async fn a_repeated_post_is_known_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_post_under_the_id_of_a_channel_or_an_organisation_is_refused() {
+async fn a_post_under_the_id_of_a_channel_an_organisation_or_a_user_is_refused() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (channel, private) = (ada.general(&organisation).await, ada.private_channel(&organisation, "secret", &[]).await);
-    // A thread's id is the name of its stream: one that is a foreign channel's would open that to its author.
-    for id in [&private, &organisation] {
-        post(&grace, &channel, json!({ "content": "mine", "id": id })).await.expect(422);
+    // A thread's id is the name of its stream: one that is a foreign channel's or a user's would open that to its author.
+    for id in [&private, &organisation, &ada.user_id, &grace.user_id] {
+        post(&grace, &channel, json!({ "content": "mine", "id": id })).await.refused(422, Code::IdTaken);
+        grace
+            .post(&format!("/threads/{channel}"), json!({ "content": "mine", "thread_id": id }))
+            .await
+            .refused(422, Code::IdTaken);
     }
+    let own = grace.say(&channel, "mine").await;
+    server.sql(&format!("update messages set id = {} where id = {}", blob(&ada.user_id), blob(&own)));
+    grace.post("/token/subscription", json!({ "channel": ada.user_id })).await.expect(403);
 }
 
 #[tokio::test]

@@ -239,7 +239,10 @@ async fn the_programs_of_a_reclaimed_account_are_called_no_more() {
     let commands = format!("/organisations/{}/commands", scene.organisation);
     let command = json!({ "name": "deploy", "url": "https://mallory.example/calls" });
     let command = text(&scene.mallory.post(&commands, command).await.expect(201)["data"]["id"]);
+    let reminder = json!({ "text": "Your password expires: visit https://mallory.example", "due_at": "2100-01-01T00:00:00Z" });
+    scene.mallory.post("/reminders", reminder).await.expect(201);
     scene.end(End::Reclaimed).await;
+    assert_eq!(scene.server.count("reminders"), 0);
     let listed = scene.ada.get(&format!("/organisations/{}/bots", scene.organisation)).await.expect(200);
     assert_eq!(listed["data"][0]["url"], "");
     let general = scene.ada.general(&scene.organisation).await;

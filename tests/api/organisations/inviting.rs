@@ -50,6 +50,8 @@ async fn an_account_mails_20_invitations_a_day_until_its_mailbox_is_proved_and_t
         refused.expect(429);
     }
     resend(&ada, &one, &["a0@example.org"]).await.expect(429);
+    let bot = ada.bot(&one, "member").await;
+    invite(&bot, &one, &["more@example.org"]).await.expect(429);
     assert_eq!([count(&ada, &one).await, count(&ada, &two).await], [10, 9], "a refusal changes nothing");
 
     prove_mailbox(&server, &ada).await;

@@ -3,10 +3,7 @@
 mod registering;
 
 use serde_json::{Value, json};
-use tidings::{
-    config::{Registration, Settings},
-    error::Code,
-};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, DAY, PASSWORD, Reply, Server, text, unknown_id},

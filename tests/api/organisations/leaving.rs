@@ -17,6 +17,19 @@ async fn channel(client: &Client, id: &str) -> Value {
 }
 
 #[tokio::test]
+async fn an_invitation_that_was_not_needed_lets_nobody_in_again() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let token = ada.invite(&organisation, "grace@example.org", "admin").await;
+    let link = ada.post(&format!("/organisations/{organisation}/join-links"), json!({})).await.expect(201);
+    let grace = server.user("grace").await;
+    grace.post("/join", json!({ "token": link["data"]["token"] })).await.expect(200);
+    ada.delete(&member(&organisation, &grace)).await.expect(200);
+    grace.post("/invite/verify", json!({ "token": token })).await.refused(400, Code::LinkInvalid);
+}
+
+#[tokio::test]
 async fn a_removed_member_is_an_outsider() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;

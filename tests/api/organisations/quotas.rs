@@ -53,6 +53,13 @@ async fn a_member_owns_at_most_a_tenth_of_the_channels_and_archiving_one_frees_q
     }
     const OWN: &str = "a member owns at most 2 channels: archive or delete one first";
     assert_eq!(make(&grace, &organisation, "three").await.refused(422, Code::OwnLimitReached)["message"], OWN);
+    let change_role = async |role: &str| {
+        ada.put(&format!("/organisations/{organisation}/users/{}", grace.user_id), json!({ "role_id": role })).await.expect(200)
+    };
+    change_role("admin").await;
+    let bot = grace.bot(&organisation, "member").await;
+    change_role("member").await;
+    make(&bot, &organisation, "of the bot").await.refused(422, Code::OwnLimitReached);
     let archive =
         async |id: &str, archived: bool| grace.put(&format!("/channels/{id}/archive"), json!({ "archived": archived })).await;
     archive(&owned[0], true).await.expect(200);

@@ -29,7 +29,10 @@ pub use self::{
 };
 use crate::{
     db,
-    domain::{access::Caller, accounts::sessions::SESSION_ENDED},
+    domain::{
+        access::Caller,
+        accounts::sessions::{self, SESSION_ENDED},
+    },
     error::{Code, Error, Refusal},
     id::UserId,
     net::bounded_request_body,
@@ -73,6 +76,10 @@ impl Bound {
     pub fn note_live_session(req: &Request, caller: Caller) {
         if let Some(Bound(sender)) = req.data() {
             sender.caller.get_or_init(|| caller);
+        }
+        if caller.person != caller.user {
+            let Caller { session, person, .. } = caller;
+            db::recheck_in_writes(db::Recheck { check: sessions::require_answered_by, session, person });
         }
         Bound::note_person(req, caller.person);
         Bound::raise(req, WITH_SESSION);

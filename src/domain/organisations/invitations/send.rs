@@ -139,12 +139,12 @@ fn require_few(emails: &[String]) -> Result<()> {
 }
 
 /// Mails each invitation's link in the caller's name. A mail beyond its recipient's hourly quota is dropped. 429 beyond the
-/// daily quota of the caller, the accounts with an unproved mailbox, the organisation or the server.
+/// daily quota of the caller with their bots, the accounts with an unproved mailbox, the organisation or the server.
 fn send(tx: &mut Tx, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
     let inviter = accounts::own(tx, caller)?;
     let (bounds, more) = (tx.site().invitations, invitations.len());
-    let account = caller.user.0.as_bytes();
-    if inviter.mailbox_proved {
+    let account = caller.person.0.as_bytes();
+    if accounts::get(tx, caller.person)?.mailbox_proved {
         count(tx, account, more, bounds.per_account, Error::TooMany)?;
     } else {
         count(tx, account, more, bounds.per_account_unverified, Error::Unproved)?;
@@ -194,6 +194,7 @@ fn count(tx: &mut Tx, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -
 /// either.
 pub fn charge_join(tx: &mut Tx, maker: UserId, organisation: OrganisationId) -> Result<()> {
     let bounds = tx.site().invitations;
+    let maker = access::answerable_person(tx, maker)?;
     let most = match accounts::get(tx, maker)?.mailbox_proved {
         true => bounds.per_account,
         false => bounds.per_account_unverified,
