@@ -568,6 +568,7 @@ create table calls (
     expires_at integer not null
 ) strict, without rowid;
 create index calls_by_channel on calls (channel_id);
+create index calls_by_program on calls (program);
 create index calls_by_end on calls (expires_at);
 
 -- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.

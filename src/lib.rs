@@ -72,10 +72,10 @@
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/first_screen: access, accounts, channels, organisations, page
 //! domain/channel_summaries: channels, messages
-//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, page, program_urls, rights, text
+//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, messages, page, program_urls, rights, text
 //! domain/messages: access, accounts, channels, deferred_work, log, page, slice_byte_budget, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
-//! domain/accounts: access, deferred_work, log, mail_queue, page, scopes, text
+//! domain/accounts: access, deferred_work, log, mail_queue, page, rights, scopes, text
 //! domain/program_urls: text
 //! domain/text: -
 //! domain/page: -

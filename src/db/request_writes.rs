@@ -11,7 +11,7 @@
 
 use std::cell::Cell;
 
-use super::View;
+use super::tx::View;
 use crate::{
     error::{Error, Result},
     id::{SessionId, UserId},

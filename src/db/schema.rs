@@ -86,6 +86,7 @@ const HISTORY: History = History {
         (26, include_str!("migrations/0026.sql")),
         (27, include_str!("migrations/0027.sql")),
         (28, include_str!("migrations/0028.sql")),
+        (29, include_str!("migrations/0029.sql")),
     ],
 };
 

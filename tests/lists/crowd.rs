@@ -290,6 +290,13 @@ impl Named<'_> {
                 channels("archived_at is not null"),
             ),
             case("GET /organisations/{org_id}/dms", format!("/organisations/{org}/dms"), "/data", "id", channels("is_dm = 1")),
+            case(
+                "GET /organisations/{org_id}/dms/visible",
+                format!("/organisations/{org}/dms/visible"),
+                "/data",
+                "id",
+                channels("is_dm = 1"),
+            ),
             case("GET /channels/{channel_id}/users", format!("/channels/{channel}/users"), "/users", "user_id", members),
             case(
                 "GET /channels/{channel_id}/messages",
@@ -343,6 +350,13 @@ impl Named<'_> {
             case(
                 "GET /organisations/{org_id}/users",
                 format!("/organisations/{org}/users?search=%40&limit=1000"),
+                "/data",
+                "id",
+                of(&format!("organisation_members where organisation_id = {organisation}")),
+            ),
+            case(
+                "GET /organisations/{org_id}/users/search",
+                format!("/organisations/{org}/users/search?query=%40&limit=1000"),
                 "/data",
                 "id",
                 of(&format!("organisation_members where organisation_id = {organisation}")),

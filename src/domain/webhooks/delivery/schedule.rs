@@ -248,8 +248,9 @@ mod tests {
     #[test]
     fn who_has_been_due_longest_comes_first_and_a_full_host_is_passed_over() {
         let mut schedule = Schedule::default();
-        let [first, second, third] = [1, 2, 3].map(due);
-        let other = Due { host: "b:80".into(), ..due(4) };
+        let account = UserId::new();
+        let [first, second, third] = [1, 2, 3].map(|at| Due { account, ..due(at) });
+        let other = Due { account, host: "b:80".into(), ..due(4) };
         for due in [&other, &third, &second, &first] {
             schedule.set(due.webhook, Some(due.clone()));
         }

@@ -1,0 +1,2 @@
+-- The calls of a program end where its address changes.
+create index calls_by_program on calls (program);
