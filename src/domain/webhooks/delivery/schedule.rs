@@ -211,8 +211,8 @@ pub fn webhooks_page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, O
 pub fn proven_targets(conn: &Connection) -> Result<Vec<Target>> {
     let sql = concat!(
         "select distinct ",
-        person_answering_for!("url_by"),
-        ", target from webhooks where is_proven = 1 and status = 'active' and deleted_at is null limit ?1"
+        person_answering_for!("w.url_by"),
+        ", w.target from webhooks w where w.is_proven = 1 and w.status = 'active' and w.deleted_at is null limit ?1"
     );
     let target = |row: &Row| Ok(Target { account: row.get(0)?, host: row.get(1)? });
     let mut select = conn.prepare_cached(sql)?;
