@@ -2,9 +2,9 @@
 //! the fault is gone.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{ErrorKind, Write},
-    os::unix::fs::FileExt,
+    os::unix::fs::{DirBuilderExt, FileExt},
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -255,7 +255,7 @@ async fn a_database_with_overwritten_pages_is_told_of_and_never_backed_up_as_who
     let (mut dice, mut damaged) = (Dice(15), 0);
     for n in 0..20 {
         let data = folder.path().join(format!("data {n}"));
-        fs::create_dir(&data).unwrap();
+        DirBuilder::new().mode(0o700).create(&data).unwrap(); // or the doctor finds that others can read it
         for file in ["tidings.db", "secret.key", "epoch"] {
             fs::copy(original.join(file), data.join(file)).unwrap();
         }
