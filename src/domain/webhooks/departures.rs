@@ -1,7 +1,8 @@
 //! Pauses webhooks when a user who answers for them leaves the organisation, or when the owner of the mailbox reclaims that
 //! user's account, until a manager makes them active. A bot's webhooks pause when either happens to the bot's owner. There may be
-//! thousands, so they pause in slices, while the cursor stays before the log's row of that change. Until it moves on, none of the user's webhooks delivers or takes feeds
-//! ([`cursor::is_ending`](super::delivery::cursor::is_ending)). Webhooks made after that row are left alone.
+//! thousands, so they pause in slices, while the cursor stays before the log's row of that change. Until it moves on, none of the
+//! user's webhooks delivers or takes feeds ([`cursor::is_ending`](super::delivery::cursor::is_ending)). Webhooks made after that
+//! row are left alone.
 
 use rusqlite::Params;
 
