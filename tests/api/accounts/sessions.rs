@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    harness::{Client, DAY, PASSWORD, Reply, Server, text},
+    harness::{Client, DAY, PASSWORD, Reply, Server},
     socket::Socket,
 };
 
@@ -74,10 +74,7 @@ async fn a_body_that_arrives_after_a_bots_owner_has_gone_makes_no_way_back() {
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let member = format!("/organisations/{organisation}/users/{}", grace.user_id);
     ada.put(&member, json!({ "role_id": "admin" })).await.expect(200);
-    let bot = grace.post(&format!("/organisations/{organisation}/bots"), json!({ "name": "Build server" })).await.expect(201);
-    let tokens = format!("/users/{}/tokens", text(&bot["data"]["id"]));
-    let made = grace.post(&tokens, json!({ "name": "ci", "scopes": ["members"] })).await.expect(201);
-    let program = grace.with_token(&text(&made["data"]["token"]));
+    let program = grace.bot(&organisation, "member").await;
     let links = format!("/organisations/{organisation}/join-links");
     program.post(&links, json!({})).await.expect(201);
     assert_eq!(late(&program, &links, &json!({}), ada.delete(&member)).await, 401);

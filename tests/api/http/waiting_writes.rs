@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::metrics::{Page, TOKEN};
-use crate::harness::{Server, text};
+use crate::harness::Server;
 
 /// Whoever goes knows the tokens of their bots. A request that came just before would be done after it, with the rights of whoever
 /// has the bots then.
@@ -15,10 +15,7 @@ async fn a_bots_request_that_waits_while_its_owner_goes_is_not_done() {
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let member = format!("/organisations/{organisation}/users/{}", grace.user_id);
     ada.put(&member, json!({ "role_id": "admin" })).await.expect(200);
-    let bot = grace.post(&format!("/organisations/{organisation}/bots"), json!({ "name": "Build server" })).await.expect(201);
-    let tokens = format!("/users/{}/tokens", text(&bot["data"]["id"]));
-    let made = grace.post(&tokens, json!({ "name": "ci", "scopes": ["members"] })).await.expect(201);
-    let program = grace.with_token(&text(&made["data"]["token"]));
+    let program = grace.bot(&organisation, "member").await;
     let links = format!("/organisations/{organisation}/join-links");
     program.post(&links, json!({})).await.expect(201);
 
