@@ -281,13 +281,14 @@ fn cost(read: &dyn Fn(), times: usize) -> f64 {
     (cpu_time() - begun).as_secs_f64() / times as f64
 }
 
-/// What is wrong with the cost of something that is read in a given length.
+/// What is wrong with the cost of something that is read in a given length. Each run reads as many bytes, so that all lengths are
+/// measured for as long: a disturbance that comes every 20 ms would leave out each run of half the time.
 fn excess(full: usize, at: &dyn Fn(usize) -> Box<dyn Fn()>) -> Option<String> {
     let [short, half, whole] = [full / SHARE, full / 2, full].map(at);
     let mut least = [f64::MAX; 3];
     let mut found = None;
     for _ in 0..RUNS {
-        let runs = [cost(&short, SHARE / 2), cost(&half, 1), cost(&whole, 1)];
+        let runs = [cost(&short, SHARE), cost(&half, 2), cost(&whole, 1)];
         least = std::array::from_fn(|n| least[n].min(runs[n]));
         let [short, half, whole] = least;
         let (twice, longer) = (whole / half, whole / short / SHARE as f64);
