@@ -48,6 +48,14 @@ macro_rules! id {
     )+};
 }
 
+/// Whose use of the server is counted where a bound is by user: a person's own, or that of all their bots together. So an account with
+/// a hundred bots has twice what one without has, and bots take nothing of what their owner works with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Share {
+    Person(UserId),
+    BotsOf(UserId),
+}
+
 id!(
     UserId,
     SessionId,

@@ -60,7 +60,7 @@ impl Api {
         if let Some(slug) = &slug {
             Slug::check(slug, "slug").map_err(Error::BadRequest)?;
         }
-        let read = app.db.read_bounded(caller.user, move |conn| {
+        let read = app.db.read_bounded(caller.share(), move |conn| {
             let start = first_screen::read(conn, caller, slug.as_deref())?;
             let streams = streams::streams_of_user(conn, caller.user)?;
             let channel = match channel {

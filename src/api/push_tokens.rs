@@ -102,7 +102,7 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<OwnOrganisation>>> {
         let page = page_or_whole_list(*offset, *limit);
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             fill(page, |part| organisations::list_own(conn, caller.0, part), OwnOrganisation::from)
         });
         Ok(answer_list("Organisations retrieved successfully", read.await?, &address))
@@ -152,7 +152,8 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
     let read = move |conn: &View| {
         names.into_iter().map(|harmless| Ok((streams::find_permitted(conn, caller, &harmless)?.is_some(), harmless))).collect()
     };
-    let heard: Vec<(bool, String)> = if is_list { app.db.read_bounded(caller.user, read).await? } else { app.db.read(read)? };
+    let heard: Vec<(bool, String)> =
+        if is_list { app.db.read_bounded(caller.share(), read).await? } else { app.db.read(read)? };
     let (mut tokens, mut refused) = (Vec::new(), Vec::new());
     for (is_heard, channel) in heard {
         if is_heard {

@@ -61,7 +61,7 @@ use self::{
 use crate::{
     clock::Clock,
     error::{Code, Error, Result},
-    id::UserId,
+    id::Share,
     limits::byte_quotas::ByteQuotas,
     site::Site,
     time::Time,
@@ -168,7 +168,7 @@ impl Db {
     /// are cores, two for each user, and two for all callers without a user. 503 after two seconds.
     pub async fn read_bounded<T: Send + 'static>(
         &self,
-        user: impl Into<Option<UserId>>,
+        user: impl Into<Option<Share>>,
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.read_slow(Class::List(user.into()), f).await

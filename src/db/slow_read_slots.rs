@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::{
     error::{Code, Error, Result},
-    id::{OrganisationId, UserId},
+    id::{OrganisationId, Share},
     limits::Permits,
 };
 
@@ -30,13 +30,13 @@ const OWN_WITHIN: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub enum Class {
     /// A read within an organisation: one at a time for the member, and one for the organisation.
-    Member(UserId, OrganisationId),
+    Member(Share, OrganisationId),
     /// A read that is open to everybody. It takes no user's permit, whether the caller has a session or not.
     Public,
     /// A list, bounded in rows: two at a time for a user, so that two tabs don't wait for each other, and two for all callers
     /// without a session. A client that asks for more gets them in turn. No search holds them up, because they have slots of
     /// their own.
-    List(Option<UserId>),
+    List(Option<Share>),
 }
 
 impl Class {
@@ -56,7 +56,7 @@ pub(super) const LISTS: usize = 2;
 /// A key of `own`: a reader that has one read at a time.
 #[derive(PartialEq, Eq, Hash)]
 enum Reader {
-    Member(UserId),
+    Member(Share),
     Organisation(OrganisationId),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct ReadSlots {
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
     own: Permits<Reader>,
-    own_lists: Permits<Option<UserId>>,
+    own_lists: Permits<Option<Share>>,
 }
 
 /// The slot and permits of a running read; dropping it frees them.

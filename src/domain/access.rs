@@ -19,7 +19,7 @@ use crate::{
         scopes::{Grant, Scope},
     },
     error::{Code, Error, Result},
-    id::{ChannelId, OrganisationId, SessionId, UserId},
+    id::{ChannelId, OrganisationId, SessionId, Share, UserId},
 };
 
 pub(in crate::domain) use self::bot_owners::person_answering_for;
@@ -65,6 +65,11 @@ impl Caller {
     /// The operator at the command line, who acts in the name of a user and has no session.
     pub fn operator_as(user: UserId) -> Caller {
         Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User, person: user, grant: Grant::Session }
+    }
+
+    /// Whose bounds the caller's requests and sockets count towards.
+    pub fn share(self) -> Share {
+        if self.user == self.person { Share::Person(self.person) } else { Share::BotsOf(self.person) }
     }
 
     pub fn has_platform_role(self, role: PlatformRole) -> bool {

@@ -25,7 +25,7 @@ use super::{
     connection_counts::{Class, ConnectionCounts, MOST_BY_USER, Open, Reason},
     networks,
 };
-use crate::{id::UserId, net::client_address};
+use crate::{id::Share, net::client_address};
 
 /// Open files that are reserved for everything but clients' connections: the database, deliveries and tests of webhooks,
 /// mails.
@@ -140,7 +140,7 @@ pub struct Slot {
 }
 
 /// Counts a request's connection for a user, as [`Slot::count_for_user`] does.
-pub fn assign_to_user(req: &Request, user: UserId) -> bool {
+pub fn assign_to_user(req: &Request, user: Share) -> bool {
     req.data::<Arc<Slot>>().is_none_or(|slot| slot.count_for_user(user))
 }
 
@@ -154,7 +154,7 @@ enum Standing {
     /// A stranger's, while the server answers.
     Busy(Class, u64),
     /// A user's.
-    Held { user: UserId, since: Instant, in_use: bool },
+    Held { user: Share, since: Instant, in_use: bool },
 }
 
 impl Slot {
@@ -231,16 +231,16 @@ impl Slot {
 
     /// Counts the connection for a user from now on, because a request has a live session of theirs. If as many count for the user
     /// as may, it still counts for its address. Returns false then.
-    pub fn count_for_user(&self, user: UserId) -> bool {
+    pub fn count_for_user(&self, user: Share) -> bool {
         self.count_for(user, MOST_BY_USER)
     }
 
     /// Counts the connection for the user whose socket has connected. The hub bounds the sockets of a user.
-    pub fn count_socket(&self, user: UserId) {
+    pub fn count_socket(&self, user: Share) {
         self.count_for(user, usize::MAX);
     }
 
-    fn count_for(&self, user: UserId, most: usize) -> bool {
+    fn count_for(&self, user: Share, most: usize) -> bool {
         let Some(address) = self.address else { return true };
         let mut standing = self.standing();
         let held = Standing::Held { user, since: Instant::now(), in_use: true };

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::id::UserId;
+use crate::id::Share;
 
 /// Most connections of one user for requests, or sockets and requests together. Further ones count for their address.
 pub const MOST_BY_USER: usize = 128;
@@ -25,7 +25,7 @@ pub struct ConnectionCounts {
     /// Open connections of all clients.
     pub all: usize,
     addresses: HashMap<IpAddr, Strangers>,
-    users: HashMap<UserId, usize>,
+    users: HashMap<Share, usize>,
     /// The ticket that was given last.
     last: u64,
     /// Strangers that were closed for newcomers.
@@ -174,14 +174,14 @@ impl ConnectionCounts {
     }
 
     /// Counts one more connection for a user, unless they have as many as they may.
-    pub fn add_for_user(&mut self, user: UserId, most: usize) -> bool {
+    pub fn add_for_user(&mut self, user: Share, most: usize) -> bool {
         let held = self.users.entry(user).or_default();
         let may = *held < most;
         *held += usize::from(may);
         may
     }
 
-    pub fn remove_for_user(&mut self, user: UserId) {
+    pub fn remove_for_user(&mut self, user: Share) {
         let held = self.users.entry(user).or_default();
         *held -= 1;
         if *held == 0 {
@@ -196,7 +196,7 @@ impl ConnectionCounts {
 
     /// Connections that count for a user.
     #[cfg(test)]
-    pub fn count_of_user(&self, user: UserId) -> usize {
+    pub fn count_of_user(&self, user: Share) -> usize {
         self.users.get(&user).copied().unwrap_or_default()
     }
 

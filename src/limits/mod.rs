@@ -20,7 +20,7 @@ use self::{guesses::Guesses, networks::network};
 use crate::{
     clock::Clock,
     error::{Error, Result},
-    id::UserId,
+    id::Share,
     secret,
 };
 
@@ -65,14 +65,14 @@ pub enum Form {
 /// Whose changes wait for one another.
 #[derive(PartialEq, Eq, Hash)]
 pub enum Author {
-    User(UserId),
+    Member(Share),
     /// By a hash of its slug, which is a secret.
     Webhook([u8; 32]),
 }
 
-impl From<UserId> for Author {
-    fn from(user: UserId) -> Author {
-        Author::User(user)
+impl From<Share> for Author {
+    fn from(share: Share) -> Author {
+        Author::Member(share)
     }
 }
 
@@ -87,8 +87,8 @@ impl Author {
 pub struct Limits(Option<Kept>);
 
 struct Kept {
-    users: DefaultKeyedRateLimiter<UserId>,
-    commands: DefaultKeyedRateLimiter<UserId>,
+    users: DefaultKeyedRateLimiter<Share>,
+    commands: DefaultKeyedRateLimiter<Share>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
     /// Keyed by a hash: slugs are secrets, and a caller may send one of any length.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
@@ -120,13 +120,13 @@ impl Limits {
     }
 
     /// Counts a request of a user, in any of their sessions. 429 past the rate.
-    pub fn user(&self, user: UserId) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.users, &user))
+    pub fn user(&self, share: Share) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.users, &share))
     }
 
     /// Counts a command on any of a user's sockets. 429 past the rate.
-    pub fn push_command(&self, user: UserId) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &user))
+    pub fn push_command(&self, share: Share) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &share))
     }
 
     /// Counts a request without a session. 429 past the rate.
@@ -205,11 +205,12 @@ fn check<K: std::hash::Hash + Eq + Clone>(limiter: &DefaultKeyedRateLimiter<K>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::UserId;
 
     #[test]
     fn a_burst_is_taken_and_one_more_is_not() {
         let limits = Limits::new(true, &Clock::default());
-        let user = UserId::new();
+        let user = Share::Person(UserId::new());
         let taken = (0..USER_BURST + 20).filter(|_| limits.user(user).is_ok()).count();
         assert!((USER_BURST as usize..USER_BURST as usize + 20).contains(&taken), "{taken}");
         assert!(Limits::new(false, &Clock::default()).user(user).is_ok());
@@ -268,11 +269,11 @@ mod tests {
     #[test]
     fn four_changes_of_an_author_are_under_way_and_one_more_waits() {
         use futures_util::FutureExt;
-        let (limits, user) = (Limits::new(true, &Clock::default()), UserId::new());
+        let (limits, user) = (Limits::new(true, &Clock::default()), Share::Person(UserId::new()));
         let asked = |author| limits.change(author).now_or_never();
         let mut permits: Vec<_> = (0..4).map(|_| asked(user.into()).unwrap().unwrap()).collect();
         assert!(asked(user.into()).is_none());
-        assert!(asked(UserId::new().into()).is_some() && asked(Author::of_slug("x")).is_some());
+        assert!(asked(Share::Person(UserId::new()).into()).is_some() && asked(Author::of_slug("x")).is_some());
         permits.pop();
         assert!(asked(user.into()).is_some());
         assert!(Limits::new(false, &Clock::default()).change(user.into()).now_or_never().unwrap().is_none());

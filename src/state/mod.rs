@@ -100,7 +100,7 @@ impl Inner {
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
         let caller = self.find_caller(session)?;
         if let Some(caller) = caller {
-            self.limits.user(caller.user)?;
+            self.limits.user(caller.share())?;
             self.push.activity.note(caller.user, caller.session);
         }
         Ok(caller)
@@ -137,8 +137,8 @@ impl Inner {
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let class = match self.db.read_without_position(|conn| access::membership(conn, organisation, caller.user))? {
-            Some(_) => Class::Member(caller.user, organisation),
-            None => Class::List(Some(caller.user)),
+            Some(_) => Class::Member(caller.share(), organisation),
+            None => Class::List(Some(caller.share())),
         };
         self.db.read_slow(class, f).await
     }

@@ -70,7 +70,7 @@ impl Api {
             phone: into_string(phone),
             avatar_url: into_string(avatar_url),
         };
-        app.write_throttled(caller.0.user, bytes, move |tx| profiles::update(tx, caller.0, edit)).await?;
+        app.write_throttled(caller.0.share(), bytes, move |tx| profiles::update(tx, caller.0, edit)).await?;
         match &form_fields[..] {
             [] => own(&app, caller.0, "Profile updated successfully"),
             unkept => own(&app, caller.0, &format!("Profile updated successfully, without {}", unkept.join(", "))),
@@ -86,7 +86,7 @@ impl Api {
         let Body(NewCustomStatus { emoji, text, until }, bytes) = body;
         let (emoji, text) = (into_string(emoji), into_string(text));
         let change = move |tx: &mut Tx| profiles::set_status(tx, caller.0, emoji.as_deref(), text.as_deref(), until);
-        app.write_throttled(caller.0.user, bytes, change).await?;
+        app.write_throttled(caller.0.share(), bytes, change).await?;
         own(&app, caller.0, "Status updated successfully")
     }
 

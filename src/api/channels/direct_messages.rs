@@ -113,7 +113,7 @@ async fn list(
     address: &Address,
 ) -> Result<Listed<Rows<DirectMessage>>> {
     let site = app.site.clone();
-    let read = app.db.read_bounded(caller.user, move |conn| {
+    let read = app.db.read_bounded(caller.share(), move |conn| {
         let find = |page| lists::direct_messages(conn, caller, organisation, page);
         fill_in_two_steps(
             page,

@@ -49,7 +49,7 @@ impl Api {
         let caller = caller.0;
         let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
         let (channel, at) = app
-            .write_throttled(caller.user, body.1, move |tx| channels::members::join(tx, caller, *channel_id, name.as_deref()))
+            .write_throttled(caller.share(), body.1, move |tx| channels::members::join(tx, caller, *channel_id, name.as_deref()))
             .await?;
         Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
     }
@@ -59,7 +59,7 @@ impl Api {
     async fn leave(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Membership>> {
         let caller = caller.0;
         let (channel, at) =
-            app.write_throttled(caller.user, 0, move |tx| channels::members::leave(tx, caller, *channel_id)).await?;
+            app.write_throttled(caller.share(), 0, move |tx| channels::members::leave(tx, caller, *channel_id)).await?;
         Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -71,7 +71,7 @@ impl Api {
         tag = "Tag::Channels"
     )]
     async fn rename(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>, body: Body<NewName>) -> Result<Done> {
-        app.write_throttled(caller.0.user, body.1, move |tx| {
+        app.write_throttled(caller.0.share(), body.1, move |tx| {
             channels::members::set_own_name(tx, caller.0, *channel_id, &body.username)
         })
         .await?;
@@ -114,7 +114,7 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<BareListed<UserList>> {
         let (id, page) = (*channel_id, page_or_whole_list(*offset, *limit));
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
         Ok(bare(read.await?.map(|users| UserList { users }), &address))
@@ -134,7 +134,7 @@ impl Api {
     ) -> Result<Success<Vec<ChannelMember>>> {
         let users = body.0.user_ids.0;
         let added = app
-            .write_throttled(caller.0.user, body.1, move |tx| channels::members::add(tx, caller.0, *channel_id, users))
+            .write_throttled(caller.0.share(), body.1, move |tx| channels::members::add(tx, caller.0, *channel_id, users))
             .await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
@@ -151,7 +151,7 @@ impl Api {
     ) -> Result<Success<Vec<ChannelMember>>> {
         let NewMembersOf { channel_id, user_ids } = body.0;
         let added = app
-            .write_throttled(caller.0.user, body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids.0))
+            .write_throttled(caller.0.share(), body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids.0))
             .await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
@@ -172,7 +172,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         user_id: Path<UserId>,
     ) -> Result<Success<Null>> {
-        app.write_throttled(caller.0.user, 0, move |tx| channels::members::remove(tx, caller.0, *channel_id, *user_id)).await?;
+        app.write_throttled(caller.0.share(), 0, move |tx| channels::members::remove(tx, caller.0, *channel_id, *user_id))
+            .await?;
         Ok(ok("User removed from channel successfully", Null))
     }
 }

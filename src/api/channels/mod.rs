@@ -52,7 +52,7 @@ impl Api {
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
             users: body.user_ids.map(|list| list.0).unwrap_or_default(),
         };
-        let made = app.write_throttled(caller.0.user, bytes, move |tx| {
+        let made = app.write_throttled(caller.0.share(), bytes, move |tx| {
             let made = channels::create(tx, caller.0, new)?;
             channel_summaries::read_one(tx, made)
         });
@@ -77,7 +77,7 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<ChannelList>> {
         let (site, page, users) = (app.site.clone(), page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             let find = |page| channels::lists::own(conn, caller.0, page);
             fill_in_two_steps(page, find, |part| channel_summaries::read(conn, part, users), |found| Channel::new(&site, found))
         });
@@ -147,7 +147,7 @@ impl Api {
             topic: into_string(topic),
             is_private,
         };
-        let edited = app.write_throttled(caller.0.user, body.1, move |tx| {
+        let edited = app.write_throttled(caller.0.share(), body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *channel_id, edit)?;
             channel_summaries::read_one(tx, edited)
         });
@@ -161,7 +161,7 @@ impl Api {
     /// channel can't be deleted.
     #[oai(path = "/channels/:channel_id", method = "delete", operation_id = "deleteChannel", tag = "Tag::Channels")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<NoContent> {
-        app.write_throttled(caller.0.user, 0, move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
+        app.write_throttled(caller.0.share(), 0, move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
         Ok(NoContent::NoContent)
     }
 
@@ -178,7 +178,7 @@ impl Api {
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
         let archived = body.archived;
-        let channel = app.write_throttled(caller.0.user, 0, move |tx| {
+        let channel = app.write_throttled(caller.0.share(), 0, move |tx| {
             let channel = channels::set_archived(tx, caller.0, *channel_id, archived)?;
             channel_summaries::read_one(tx, channel)
         });

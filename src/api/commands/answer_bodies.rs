@@ -50,7 +50,7 @@ pub(super) async fn carry_out(app: &App, caller: Caller, call: Prepared) -> Resu
 async fn send(app: &App, caller: Caller, call: Prepared) -> Result<Reply> {
     let reply = webhook_sender::call_program(app, &call).await?;
     let answer = of(reply.content_type.as_deref(), &reply.body, call.target.form)?;
-    app.write_throttled(caller.user, reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
+    app.write_throttled(caller.share(), reply.body.len(), move |tx| answers::answer(tx, &call, answer.as_ref())).await
 }
 
 /// What a program answers; none if it says nothing. JSON has the fields of Slack, and `actions`; anything else is a text for the caller. 422

@@ -116,7 +116,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         count_without_session(req).await?;
         return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
     };
-    app.limits.user(known.user)?;
+    app.limits.user(known.share())?;
     Ok(admit(req, known)?)
 }
 
@@ -189,7 +189,7 @@ fn admit(req: &Request, caller: Caller) -> Result<Caller> {
     if !meant_for.into_iter().all(is_meant) {
         return Err(Error::OtherUser);
     }
-    admission::assign_to_user(req, caller.user);
+    admission::assign_to_user(req, caller.share());
     Bound::note_live_session(req, caller);
     Ok(caller)
 }

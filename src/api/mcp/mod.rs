@@ -86,7 +86,7 @@ async fn batch(app: &App, caller: Caller, messages: Vec<Value>) -> poem::Result<
         return Ok(refused(Fault::invalid_request(words)));
     }
     for _ in 1..messages.len() {
-        app.limits.user(caller.user)?;
+        app.limits.user(caller.share())?;
     }
     let mut replies = Vec::new();
     for message in messages {

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     api::{
         http::{
+            json::Answer,
             listing::{Bounds, Filled, fill_in_two_steps_within, fill_within},
             rows::Rows,
         },
@@ -42,6 +43,16 @@ fn bounds(bytes: usize) -> Bounds {
     Bounds { bytes, part: 8 }
 }
 
+/// Fills a part of a result with rows that are found at once: each look for some of them would sort them all again.
+fn fill_found<R, T: Answer>(
+    bytes: usize,
+    page: Page,
+    find: impl FnOnce(Page) -> Result<Vec<R>>,
+    show: impl FnMut(R) -> T,
+) -> Result<Filled<Rows<T>>> {
+    fill_in_two_steps_within(bounds(bytes), page, find, Ok, show)
+}
+
 fn size(limit: Option<Limit>) -> u32 {
     limit.map_or(ROWS, |limit| limit.0)
 }
@@ -62,19 +73,18 @@ pub async fn list_channels(app: &App, caller: Caller, arguments: Map<String, Val
     let page = Page { offset: offset.map_or(0, |offset| offset.0.into()), size: CHANNELS };
     let read = move |conn: &View| {
         let id = organisations::find_named_or_current(conn, caller, organisation.as_deref())?;
-        let channels = fill_within(bounds(BYTES / 2), page, |part| lists::joined(conn, caller, id, part), Channel::from)?;
+        let channels = fill_found(BYTES / 2, page, |page| lists::joined(conn, caller, id, page), Channel::from)?;
         let latest = Page { offset: 0, size: DIRECT_MESSAGES };
-        let direct =
-            fill_within(bounds(BYTES / 4), latest, |part| lists::direct_messages(conn, caller, id, part), Channel::from)?;
+        let direct = fill_found(BYTES / 4, latest, |page| lists::direct_messages(conn, caller, id, page), Channel::from)?;
         let all = Page { offset: 0, size: ORGANISATIONS };
-        let own = fill_within(bounds(BYTES / 4), all, |part| organisations::list_own(conn, caller, part), Organisation::from)?;
+        let own = fill_found(BYTES / 4, all, |page| organisations::list_own(conn, caller, page), Organisation::from)?;
         let mut more = continuation_hint(channels.rest);
         more.extend(direct.rest.map(|_| "Only the latest direct messages are listed".to_owned()));
         more.extend(own.rest.map(|_| "The user is in more organisations; name one by its slug".to_owned()));
         let (channels, direct_messages, organisations) = (channels.data, direct.data, own.data);
         Ok(result_text(&Channels { organisation_id: id, organisations, channels, direct_messages, more }))
     };
-    app.db.read_bounded(caller.user, read).await
+    app.db.read_bounded(caller.share(), read).await
 }
 
 pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -99,7 +109,7 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
         let Filled { data, rest: left } = fill_in_two_steps_within(bounds(BYTES), page, find, read, Thread::from)?;
         Ok(result_text(&Listed { channel: place.map(Into::into), thread: None, messages: data, more: continuation_hint(left) }))
     };
-    app.db.read_bounded(caller.user, read).await
+    app.db.read_bounded(caller.share(), read).await
 }
 
 pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -116,7 +126,7 @@ pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Val
             more: paging_hints(links),
         }))
     };
-    app.db.read_bounded(caller.user, read).await
+    app.db.read_bounded(caller.share(), read).await
 }
 
 pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
@@ -129,7 +139,7 @@ pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value
         let channel = Some(shown::Place { id: root.channel, name: place.name });
         Ok(result_text(&Listed { channel, thread: Some(root.into()), messages: messages.reversed(), more: paging_hints(links) }))
     };
-    app.db.read_bounded(caller.user, read).await
+    app.db.read_bounded(caller.share(), read).await
 }
 
 pub async fn search_messages(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {

@@ -44,7 +44,7 @@ pub async fn reply(app: &App, caller: Caller, arguments: Map<String, Value>) -> 
 async fn post(app: &App, caller: Caller, channel: ChannelId, new: New) -> Result<String> {
     let bytes = new.content.len();
     let Message { id, channel, thread, created_at, .. } =
-        app.write_throttled(caller.user, bytes, move |tx| posting::create(tx, caller, channel, new)).await?;
+        app.write_throttled(caller.share(), bytes, move |tx| posting::create(tx, caller, channel, new)).await?;
     Ok(shown::result_text(&Posted { id, channel_id: channel, thread_id: thread, written_at: created_at }))
 }
 
@@ -58,7 +58,8 @@ struct Reacted {
 pub async fn react(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::React { message: id, emoji } = arguments::parse(arguments)?;
     let (message, _) = app.db.read(|conn| linked_message::get(conn, caller, id))?;
-    let reacted =
-        app.write_throttled(caller.user, 0, move |tx| reactions::add(tx, caller, message.channel, id, (&emoji, "emoji"))).await?;
+    let reacted = app
+        .write_throttled(caller.share(), 0, move |tx| reactions::add(tx, caller, message.channel, id, (&emoji, "emoji")))
+        .await?;
     Ok(shown::result_text(&Reacted { id, reactions: shown::reactions(&reacted) }))
 }

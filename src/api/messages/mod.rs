@@ -74,7 +74,7 @@ impl Api {
         let NewMessage { content, thread_id, id, actions, media } = body.0;
         let new = posting::New { content: content.0, thread: thread_id, id, actions: posted_actions::to_new_actions(actions) };
         let post = move |tx: &mut Tx| media::none(&media, posting::create(tx, caller.0, *channel_id, new));
-        let posted = app.write_throttled(caller.0.user, body.1, post).await?;
+        let posted = app.write_throttled(caller.0.share(), body.1, post).await?;
         Ok(created("Message created successfully", posted))
     }
 
@@ -95,7 +95,7 @@ impl Api {
         let actions = actions.map(|list| posted_actions::to_new_actions(Some(list)));
         let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id, actions };
         let edited =
-            app.write_throttled(caller.0.user, body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
+            app.write_throttled(caller.0.share(), body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited))
     }
 
@@ -116,7 +116,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
     ) -> Result<Success<Null>> {
-        app.write_throttled(caller.0.user, 0, move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
+        app.write_throttled(caller.0.share(), 0, move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
         Ok(ok("Message deleted successfully", Null))
     }
 
@@ -157,7 +157,7 @@ impl Api {
         let (text, links) = match known {
             Some(NewestPage { text, rest }) => (text, Links { next: rest.map(|last| ("before", last)), newer: None }),
             None => {
-                let (text, links, seq) = app.db.read_bounded(caller.user, read).await?;
+                let (text, links, seq) = app.db.read_bounded(caller.share(), read).await?;
                 if at.is_newest() {
                     let page = NewestPage { text: text.clone(), rest: links.next.map(|(_, last)| last) };
                     app.newest.keep((id, size), seq, generation, page);

@@ -92,7 +92,7 @@ impl Api {
         message_id: Path<MessageId>,
         emoji: Path<Text<Emoji>>,
     ) -> Result<Success<Null>> {
-        app.write_throttled(caller.0.user, 0, move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji))
+        app.write_throttled(caller.0.share(), 0, move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji))
             .await?;
         Ok(ok("Reaction removed successfully", Null))
     }
@@ -203,7 +203,7 @@ impl Api {
         let (channel, page) = (*channel_id, page_or_whole_list(*offset, *limit));
         let read = app
             .db
-            .read_bounded(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
+            .read_bounded(caller.0.share(), move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
         Ok(answer_list("Pinned messages fetched successfully", read.await?, &address))
     }
 }
@@ -217,17 +217,17 @@ async fn add(
 ) -> Result<Success<ReactionList>> {
     let (channel_id, message_id) = at;
     let add = move |tx: &mut Tx| reactions::add(tx, caller, channel_id, message_id, (&emoji, field));
-    let reactions = app.write_throttled(caller.user, bytes, add).await?;
+    let reactions = app.write_throttled(caller.share(), bytes, add).await?;
     Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
 }
 
 async fn pin(app: &App, caller: Caller, (channel, message): (ChannelId, MessageId), bytes: usize) -> Result<Success<Message>> {
-    let pinned = app.write_throttled(caller.user, bytes, move |tx| pins::pin(tx, caller, channel, message)).await?;
+    let pinned = app.write_throttled(caller.share(), bytes, move |tx| pins::pin(tx, caller, channel, message)).await?;
     Ok(ok("Message pinned successfully", pinned))
 }
 
 async fn unpin(app: &App, caller: Caller, (channel, message): (ChannelId, MessageId)) -> Result<Success<Null>> {
-    app.write_throttled(caller.user, 0, move |tx| pins::unpin(tx, caller, channel, message)).await?;
+    app.write_throttled(caller.share(), 0, move |tx| pins::unpin(tx, caller, channel, message)).await?;
     Ok(ok("Message unpinned successfully", Null))
 }
 

@@ -139,7 +139,7 @@ impl Api {
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = shown_replies(*messages);
         let id = *channel_id;
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             let find = |page| threads::list(conn, caller.0, id, page);
             fill_in_two_steps_within(BOUNDS, page, find, |part| threads::load_list(conn, caller.0, part, replies), Thread::from)
         });
@@ -168,7 +168,7 @@ impl Api {
     ) -> Result<Created<Thread>> {
         let NewThread { content, thread_id, media } = body.0;
         let made = app
-            .write_throttled(caller.0.user, body.1, move |tx| {
+            .write_throttled(caller.0.share(), body.1, move |tx| {
                 media::none(&media, threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id))
             })
             .await?;
@@ -191,7 +191,7 @@ impl Api {
     ) -> Result<Success<Thread>> {
         let replies = listing::capped_size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *thread_id);
-        let thread = app.db.read_bounded(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
+        let thread = app.db.read_bounded(caller.share(), move |conn| threads::get(conn, caller, id, replies)).await?;
         Ok(ok("Data retrieved successfully", thread.into()))
     }
 
@@ -250,7 +250,7 @@ impl Api {
         let at = pages::requested_place(*before, *after, around.map(Around::Message))?;
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
-        let read = app.db.read_bounded(caller.user, move |conn| {
+        let read = app.db.read_bounded(caller.share(), move |conn| {
             let (list, total) = List::replies(conn, caller, channel, thread)?;
             let (rows, link) = match at.is_newest() && is_numbered {
                 true => {
@@ -283,7 +283,7 @@ impl Api {
     ) -> Result<Success<Thread>> {
         let edit = threads::Edit { content: into_string(body.0.content), status: into_string(body.0.status) };
         let edited = app
-            .write_throttled(caller.0.user, body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit))
+            .write_throttled(caller.0.share(), body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit))
             .await?;
         Ok(ok("Thread updated successfully", edited.into()))
     }
@@ -305,7 +305,8 @@ impl Api {
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
     ) -> Result<Success<Null>> {
-        app.write_throttled(caller.0.user, 0, move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id)).await?;
+        app.write_throttled(caller.0.share(), 0, move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id))
+            .await?;
         Ok(ok("Thread deleted successfully", Null))
     }
 }
@@ -330,7 +331,7 @@ async fn own(
     replies: u32,
     address: &Address,
 ) -> Result<Listed<Rows<OrganisationThread>>> {
-    let read = app.db.read_bounded(caller.user, move |conn| {
+    let read = app.db.read_bounded(caller.share(), move |conn| {
         let mut positions = Vec::new();
         let find = |page| threads::list_own(conn, caller, organisation, before, page);
         let read = |part: Vec<(i64, threads::Root)>| {

@@ -59,7 +59,7 @@ impl Api {
     ) -> Result<BareListed<OrganisationChannels>> {
         let (site, id, page, users) =
             (app.site.clone(), *org_id, page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             let find = |page| channels::lists::live(conn, caller.0, id, page);
             let row = |found| OrganisationChannels::shorten_for_answer(Channel::new(&site, found));
             fill_in_two_steps_within(
@@ -97,7 +97,7 @@ impl Api {
         preview: Query<Option<Number<0, 3>>>,
     ) -> Result<Listed<Rows<OwnChannel>>> {
         let (id, page, preview) = (*org_id, page_or_whole_list(*offset, *limit), preview.map_or(0, |preview| preview.0));
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             let find = |page| channels::lists::joined(conn, caller.0, id, page);
             fill_in_two_steps(page, find, |part| channel_summaries::with_latest(conn, part, preview), OwnChannel::new)
         });
@@ -128,7 +128,7 @@ impl Api {
         q: Query<Option<Text<channels::lists::Sought>>>,
     ) -> Result<Listed<Rows<OpenChannel>>> {
         let (id, page, q) = (*org_id, page_or_whole_list(*offset, *limit), into_string(q.0).unwrap_or_default());
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             fill_in_two_steps(page, |page| channels::lists::not_joined(conn, caller.0, id, &q, page), Ok, OpenChannel::from)
         });
         Ok(answer_list("Channels user does not belong fetched successfully", read.await?, &address))
@@ -157,7 +157,7 @@ impl Api {
         users: Query<Option<Number<0, 1>>>,
     ) -> Result<Listed<Rows<ArchivedChannel>>> {
         let (id, page, users) = (*org_id, page_or_whole_list(*offset, *limit), channel_objects::users_to_list(*users));
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             let find = |page| channels::lists::archived(conn, caller.0, id, page);
             fill_in_two_steps(page, find, |part| channels::lists::describe_all(conn, part, users), ArchivedChannel::from)
         });

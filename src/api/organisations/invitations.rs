@@ -87,7 +87,7 @@ impl Api {
     ) -> Result<Paged<SentInvitations, Pagination>> {
         let page = listing::requested_page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let (caller, id) = (caller.0, *org_id);
-        let read = app.db.read_bounded(caller.user, move |conn| {
+        let read = app.db.read_bounded(caller.share(), move |conn| {
             let totalnoguests = members::count_guests(conn, caller, id)?;
             let organisation = Organisation::new(organisations::get(conn, caller, id)?, roles::list(conn, caller, id)?);
             let total = invitations::count(conn, caller, id)?;

@@ -95,7 +95,7 @@ impl Api {
         if let Some(ids) = ids.0 {
             let ids = member_search::parse_user_ids(&ids)?;
             let page = Page { offset: 0, size: ids.len() as u32 };
-            let read = app.db.read_bounded(caller.user, move |conn| {
+            let read = app.db.read_bounded(caller.share(), move |conn| {
                 fill(page, |part| members::find_by_ids(conn, caller, id, part.slice_of(&ids)), Member::from)
             });
             let found = read.await?;
@@ -275,7 +275,7 @@ async fn find(
 ) -> Result<Paged<Rows<Member>, Pagination>> {
     let (found, total) = match search {
         None => {
-            let read = app.db.read_bounded(caller.user, move |conn| {
+            let read = app.db.read_bounded(caller.share(), move |conn| {
                 let total = members::count(conn, caller, id)?;
                 Ok((fill(page, |part| members::list(conn, caller, id, part), Member::from)?, total))
             });

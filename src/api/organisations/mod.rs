@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     domain::{
+        access::Caller,
         organisations::{self, founding},
         text::{EmailIfAny, WebAddress},
     },
@@ -49,10 +50,7 @@ impl Api {
     /// Read an organisation
     #[oai(path = "/organisations/:org_id", method = "get", operation_id = "getOrganisation", tag = "Tag::Organisations")]
     async fn get(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Organisation>> {
-        let id = *org_id;
-        // A slow read: it adds up the messages of all channels, direct messages included.
-        let found = app.db.read_bounded(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
-        Ok(ok("Organization retrieved successfully", found.into()))
+        Ok(ok("Organization retrieved successfully", read(&app, caller.0, *org_id).await?))
     }
 
     /// Read an organisation by its slug
@@ -64,7 +62,7 @@ impl Api {
         slug: Path<Text<organisations::slugs::Slug>>,
     ) -> Result<Success<Organisation>> {
         let slug = slug.0.0;
-        let read = app.db.read_bounded(caller.0.user, move |conn| {
+        let read = app.db.read_bounded(caller.0.share(), move |conn| {
             let named = organisations::slugs::find(conn, caller.0, &slug)?;
             organisations::get(conn, caller.0, named.id)
         });
@@ -97,8 +95,9 @@ impl Api {
             Some(true) => Some(String::new()),
             _ => edit.logo_url.filter(|logo| !logo.is_empty()),
         };
-        let edited = app.db.write_sized(bytes, move |tx| organisations::update(tx, caller.0, *org_id, edit)).await?;
-        Ok(ok(message, edited.into()))
+        let id = *org_id;
+        app.db.write_sized(bytes, move |tx| organisations::update(tx, caller.0, id, edit)).await?;
+        Ok(ok(message, read(&app, caller.0, id).await?))
     }
 
     /// Delete an organisation
@@ -127,10 +126,16 @@ impl Api {
         org_id: Path<OrganisationId>,
         body: Body<NewOwner>,
     ) -> Result<Success<Organisation>> {
-        let user = body.0.user_id;
-        let passed = app.db.write(move |tx| organisations::pass_on(tx, caller.0, *org_id, user)).await?;
-        Ok(ok("Organization updated successfully", passed.into()))
+        let (id, user) = (*org_id, body.0.user_id);
+        app.db.write(move |tx| organisations::pass_on(tx, caller.0, id, user)).await?;
+        Ok(ok("Organization updated successfully", read(&app, caller.0, id).await?))
     }
+}
+
+/// The organisation, as the caller sees it. A slow read: it adds up the messages of all channels, direct messages included. So it comes
+/// after a change, and not in its transaction.
+async fn read(app: &App, caller: Caller, id: OrganisationId) -> Result<Organisation> {
+    Ok(app.db.read_bounded(caller.share(), move |conn| organisations::get(conn, caller, id)).await?.into())
 }
 
 #[derive(Object)]

@@ -45,7 +45,7 @@ impl Api {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
         let message = app
-            .write_throttled(caller.0.user, bytes, move |tx| incoming_posts::post_as_member(tx, caller.0, channel_id, &feed))
+            .write_throttled(caller.0.share(), bytes, move |tx| incoming_posts::post_as_member(tx, caller.0, channel_id, &feed))
             .await?;
         Ok(sent(Some(message)))
     }

@@ -19,7 +19,7 @@ use tokio::{
 use super::*;
 use crate::{
     connections::request_log::RequestLog,
-    id::UserId,
+    id::{Share, UserId},
     limits::admission::{self, Admission, ConnectionSlots},
     net::client_socket,
     push::embedded::upgrade::Upgrade,
@@ -70,7 +70,7 @@ fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -
 /// Serves a client: answers `/` with "done", `/user` with "done" to a user, `/slow` after a while, `/take` after the body,
 /// `/long` with 100,000 bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
 fn serve_in(slots: Arc<ConnectionSlots>, stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
-    let user = UserId::new();
+    let user = Share::Person(UserId::new());
     let of_user = make(move |req| async move {
         admission::assign_to_user(&req, user);
         "done"

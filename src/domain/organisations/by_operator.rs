@@ -137,7 +137,7 @@ pub fn delete(tx: &mut Tx, id: OrganisationId) -> Result<()> {
 pub fn transfer(tx: &mut Tx, id: OrganisationId, email: &str) -> Result<()> {
     let owner = owner_as_caller(tx, id)?;
     let heir = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
-    organisations::pass_on(tx, owner, id, heir.id).map(drop)
+    organisations::pass_on(tx, owner, id, heir.id)
 }
 
 /// An invitation that is not accepted.

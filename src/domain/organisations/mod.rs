@@ -164,11 +164,11 @@ pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Orga
 }
 
 /// Changes an organisation and tells its members. Needs `manage:organization`; 404 for outsiders.
-pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
+pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<()> {
     access::require_right(tx, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION)?;
     let edit = edit.check()?;
     if edit == Edit::default() {
-        return get(tx, caller, id);
+        return Ok(());
     }
     tx.prepare_cached(
         "update organisations set name = coalesce(?2, name), description = coalesce(?3, description), email = coalesce(?4, email),
@@ -187,16 +187,13 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
         edit.logo_url,
         tx.now(),
     ))?;
-    let organisation = get(tx, caller, id)?;
-    announce(tx, caller, "updated", &organisation)?;
-    Ok(organisation)
+    announce(tx, caller, "updated", id)
 }
 
 /// Deletes an organisation: it disappears for all members, and subscriptions to its streams end. For the owner; 403 for
 /// other members, 404 for outsiders.
 pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     access::require_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
-    let organisation = get(tx, caller, id)?;
     let owned = tx
         .prepare_cached("update organisations set deleted_at = ?3, channels_count = 0 where id = ?1 and owner_id = ?2")?
         .execute((id, caller.user, tx.now()))?;
@@ -206,7 +203,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     // They are erased later, as channels are that are deleted one by one.
     tx.prepare_cached("update channels set deleted_at = ?2 where organisation_id = ?1 and deleted_at is null")?
         .execute((id, tx.now()))?;
-    announce(tx, caller, "deleted", &organisation)?;
+    announce(tx, caller, "deleted", id)?;
     let members = tx
         .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
         .query_map([id], |row| row.get(0))?
@@ -216,11 +213,12 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
 
 /// Makes another member the owner, in the role `admin`, and tells the members. For the owner; 403 for other members. 404 for
 /// outsiders and if there is no such member, 422 if that member or their account is deactivated, or is a bot.
-pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
+pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<()> {
     access::require_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let (_, heir) = memberships::find_with_callers(tx, caller, id, user)?;
-    let organisation = get(tx, caller, id)?;
-    if organisation.owner_id != caller.user {
+    let owner: UserId =
+        tx.prepare_cached("select owner_id from organisations where id = ?1")?.query_row([id], |row| row.get(0))?;
+    if owner != caller.user {
         return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner passes an organisation on"));
     }
     let account = accounts::get(tx, user)?;
@@ -231,7 +229,7 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
         return Err(Error::Invalid(Code::MemberIsBot.says("A bot can't be the owner")));
     }
     if user == caller.user {
-        return Ok(organisation);
+        return Ok(());
     }
     let admin = roles::get(tx, BuiltInRole::Admin)?;
     let now = tx.now();
@@ -243,30 +241,39 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     let former = memberships::get(tx, id, caller.user)?;
     member_events::announce_member(tx, id, &accounts::own(tx, caller)?, "updated", former.role.number_and_name(), former.status)?;
     member_events::announce_member(tx, id, &account, "updated", admin.number_and_name(), heir.status)?;
-    let organisation = get(tx, caller, id)?;
-    announce(tx, caller, "updated", &organisation)?;
-    Ok(organisation)
+    announce(tx, caller, "updated", id)
 }
 
 /// Tells the members of a change.
-fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisation) -> Result<()> {
-    let data = OrganisationUpdate {
-        action,
-        organisation_id: organisation.id,
-        name: &organisation.name,
-        organisation_slug: &organisation.slug,
-        description: &organisation.description,
-        email: &organisation.email,
-        industry: &organisation.industry,
-        r#type: &organisation.industry,
-        location: &organisation.location,
-        country: &organisation.country,
-        logo_url: &organisation.logo_url,
-        owner_id: organisation.owner_id,
-        created_at: organisation.created_at,
-        updated_at: organisation.updated_at,
+fn announce(tx: &mut Tx, caller: Caller, action: &str, id: OrganisationId) -> Result<()> {
+    let row = |row: &Row| {
+        let mut columns = Columns::of_row(row);
+        let (name, organisation_slug, description, email) = (columns.take()?, columns.take()?, columns.take()?, columns.take()?);
+        let industry: String = columns.take()?;
+        Ok(OrganisationUpdate {
+            action,
+            organisation_id: id,
+            name,
+            organisation_slug,
+            description,
+            email,
+            r#type: industry.clone(),
+            industry,
+            location: columns.take()?,
+            country: columns.take()?,
+            logo_url: columns.take()?,
+            owner_id: columns.take()?,
+            created_at: columns.take()?,
+            updated_at: columns.take()?,
+        })
     };
-    events::emit_to_organisation(tx, organisation.id, Kind::Organisation, caller.user, data)
+    let data = tx
+        .prepare_cached(
+            "select name, slug, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at
+             from organisations where id = ?1",
+        )?
+        .query_row([id], row)?;
+    events::emit_to_organisation(tx, id, Kind::Organisation, caller.user, data)
 }
 
 /// A row of the list of the caller's organisations.

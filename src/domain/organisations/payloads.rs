@@ -21,23 +21,23 @@ pub struct OrganisationUpdate<'a> {
     /// The organisation.
     pub organisation_id: OrganisationId,
     /// Its name.
-    pub name: &'a str,
+    pub name: String,
     /// Its slug.
-    pub organisation_slug: &'a str,
+    pub organisation_slug: String,
     /// Its description.
-    pub description: &'a str,
+    pub description: String,
     /// Its e-mail address.
-    pub email: &'a str,
+    pub email: String,
     /// Its kind.
-    pub industry: &'a str,
+    pub industry: String,
     /// The same as `industry`.
-    pub r#type: &'a str,
+    pub r#type: String,
     /// Its location.
-    pub location: &'a str,
+    pub location: String,
     /// Its country.
-    pub country: &'a str,
+    pub country: String,
     /// The address of its logo.
-    pub logo_url: &'a str,
+    pub logo_url: String,
     /// The user who owns the organisation.
     pub owner_id: UserId,
     /// When the organisation was created.

@@ -2,6 +2,7 @@ use futures_util::FutureExt;
 use poem::http::HeaderValue;
 
 use super::*;
+use crate::id::UserId;
 
 fn address(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -14,8 +15,8 @@ fn slot(admission: Admission) -> Slot {
     }
 }
 
-fn user() -> UserId {
-    UserId::new()
+fn user() -> Share {
+    Share::Person(UserId::new())
 }
 
 /// Whether the connection was told to close.

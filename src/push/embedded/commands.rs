@@ -19,7 +19,7 @@ use crate::push::context::Push;
 pub fn handle(push: &Push, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Failure>, Disconnect> {
     push.metrics.push_command(request.name());
     let is_refused =
-        push.limits.push_command(connection.user).is_err() || request.has_large_answer() && connection.outbox.is_user_slow();
+        push.limits.push_command(connection.share).is_err() || request.has_large_answer() && connection.outbox.is_user_slow();
     let answered = if is_refused { Err(Failure::TOO_MANY_REQUESTS.into()) } else { answer(push, connection, id, request) };
     let queue = |answer| connection.outbox.push_all(connection.encoding.frames(Reply::new(id, answer)));
     match answered {

@@ -17,11 +17,12 @@ use super::{
     subscribing,
 };
 use crate::{
-    db::log_reader,
+    db::{View, log_reader},
     domain::{
         accounts::sessions,
         streams::{self, recovery},
     },
+    error::Result,
     event::Stream,
     id::UserId,
     push::context::Push,
@@ -62,21 +63,30 @@ pub fn connect(
     if request.subs.values().filter(|asked| !asked.token.is_empty()).count() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
-    let own = if identity.own_streams { own_streams(push, identity.user)? } else { Vec::new() };
+    // Whether the session is live is asked again once the hub knows the connection.
+    let (caller, own) = push
+        .db
+        .read(|conn| {
+            let own = if identity.own_streams { own_streams(conn, identity.user)? } else { Vec::new() };
+            Ok((sessions::find(conn, identity.session, conn.now())?, own))
+        })
+        .map_err(subscribing::log_read_failure)?;
+    let share = caller.ok_or(Disconnect::INVALID_TOKEN)?.share();
     let mut subs = request.subs;
     own.iter().for_each(|name| _ = subs.entry(name.clone()).or_default());
     // Each subscription costs as much as a command, so it counts as one.
-    if (0..=subs.len()).any(|_| push.limits.push_command(identity.user).is_err()) {
+    if (0..=subs.len()).any(|_| push.limits.push_command(share).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
     let Welcome { transport, encoding, .. } = welcome;
-    let connection = Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
+    let connection =
+        Connection::new(identity.user, share, identity.session, transport, encoding, identity.expires_at, outbox.clone());
     let connection = Arc::new(connection.with_own_streams(identity.own_streams));
     if !push.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
     }
     let holder: Weak<Outbox> = Arc::downgrade(outbox);
-    outbox.charge(push.unsent.account(identity.user, holder));
+    outbox.charge(push.unsent.account(share, holder));
     let accepted = accept(push, &connection, (subs, &own), welcome);
     if accepted.is_err() {
         push.hub.unregister(&connection);
@@ -85,9 +95,8 @@ pub fn connect(
 }
 
 /// The names of the user's own streams.
-fn own_streams(push: &Push, user: UserId) -> Result<Vec<String>, Failure> {
-    let streams = push.db.read(|conn| streams::streams_of_user(conn, user)).map_err(subscribing::log_read_failure)?;
-    Ok(streams.iter().map(Stream::to_string).collect())
+fn own_streams(conn: &View, user: UserId) -> Result<Vec<String>> {
+    Ok(streams::streams_of_user(conn, user)?.iter().map(Stream::to_string).collect())
 }
 
 /// Answers a registered connection, with the subscriptions in its request and those to the user's `own` streams.
@@ -148,7 +157,8 @@ fn accept(
     live.iter().for_each(|channel| push.hub.announce_join(connection, channel));
     if connection.hears_own {
         // The publisher follows changes only once the connection is answered.
-        let since = own_streams(push, connection.user)?.into_iter().filter(|name| !own.contains(name));
+        let now = push.db.read(|conn| own_streams(conn, connection.user)).map_err(subscribing::log_read_failure)?;
+        let since = now.into_iter().filter(|name| !own.contains(name));
         since.for_each(|channel| {
             _ = subscribing::impose(push, connection, &SubscribeRequest { channel, ..Default::default() }, Terms::OWN);
         });

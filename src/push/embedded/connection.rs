@@ -17,7 +17,7 @@ use super::{
     outbox::Outbox,
     protocol::replies::{ClientInfo, Reply},
 };
-use crate::id::{SessionId, UserId};
+use crate::id::{SessionId, Share, UserId};
 
 /// Subscriptions on one connection, without those to the user's own streams.
 pub const SUBSCRIPTIONS: usize = 128;
@@ -25,6 +25,8 @@ pub const SUBSCRIPTIONS: usize = 128;
 pub struct Connection {
     pub client: Uuid,
     pub user: UserId,
+    /// Whose bounds it counts towards.
+    pub share: Share,
     pub session: SessionId,
     /// The last segment of the path that the client connected to.
     pub transport: &'static str,
@@ -123,6 +125,7 @@ pub enum Refused {
 impl Connection {
     pub fn new(
         user: UserId,
+        share: Share,
         session: SessionId,
         transport: &'static str,
         encoding: Encoding,
@@ -132,6 +135,7 @@ impl Connection {
         Connection {
             client: Uuid::new_v4(),
             user,
+            share,
             session,
             transport,
             encoding,

@@ -44,7 +44,7 @@ pub fn uni_sse(req: &Request, push: Data<&Arc<Push>>) -> Response {
     let connected = connecting::connect(push.0, request, welcome, &Outbox::new(None));
     // A stream is a request that never ends, which nobody could close for a newcomer of the address.
     if let Ok(connection) = &connected
-        && !admission::assign_to_user(req, connection.user)
+        && !admission::assign_to_user(req, connection.share)
     {
         push.hub.unregister(connection);
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "the user has too many connections");

@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        id::{SessionId, UserId},
+        id::{SessionId, Share, UserId},
         push::embedded::{connection::Connection, encoding::Encoding, outbox::tests::pair},
     };
 
@@ -69,7 +69,15 @@ mod tests {
         let (mut connections, mut clients) = (Vec::new(), Vec::new());
         for _ in 0..CONNECTIONS {
             let (outbox, client) = pair().await;
-            connections.push(Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0, outbox)));
+            connections.push(Arc::new(Connection::new(
+                UserId::new(),
+                Share::Person(UserId::new()),
+                SessionId::new(),
+                "websocket",
+                Encoding::Json,
+                0,
+                outbox,
+            )));
             clients.push(client);
         }
         for frame in 0..FRAMES {

@@ -18,9 +18,10 @@ use super::{
     encoding::Shared,
     protocol::replies::{ClientInfo, JoinLeave, PushBody, Reply},
 };
-use crate::id::UserId;
+use crate::id::{Share, UserId};
 
 const SHARDS: usize = 64;
+/// Most connections of a person, and of all their bots together.
 const CONNECTIONS_PER_USER: usize = 100;
 /// Most connections in an answer of presence: a thousand take some hundred kilobytes.
 const PRESENT_MAX: usize = 1000;
@@ -35,13 +36,20 @@ struct Subscribers {
 
 type Shard = HashMap<String, Subscribers>;
 
+/// The connections of users.
+#[derive(Default)]
+struct Users {
+    connections: HashMap<UserId, HashMap<Uuid, Arc<Connection>>>,
+    counts: HashMap<Share, usize>,
+}
+
 /// Connections with newly queued frames.
 pub type Touched = Vec<Arc<Connection>>;
 
 pub struct Hub {
     shards: Vec<RwLock<Shard>>,
     hasher: RandomState,
-    users: Mutex<HashMap<UserId, HashMap<Uuid, Arc<Connection>>>>,
+    users: Mutex<Users>,
     /// Publications that had subscribers.
     pub publications: Counter,
     /// Publications times their subscribers.
@@ -73,7 +81,7 @@ impl Hub {
         self.shard(channel).write().expect("nothing panics while it holds a shard")
     }
 
-    fn users(&self) -> MutexGuard<'_, HashMap<UserId, HashMap<Uuid, Arc<Connection>>>> {
+    fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().expect("nothing panics while it holds the users")
     }
 
@@ -82,33 +90,29 @@ impl Hub {
     #[must_use]
     pub fn register(&self, connection: &Arc<Connection>) -> bool {
         let mut users = self.users();
-        let own = users.entry(connection.user).or_default();
-        let is_within_bound = own.len() < CONNECTIONS_PER_USER;
+        let count = users.counts.entry(connection.share).or_default();
+        let is_within_bound = *count < CONNECTIONS_PER_USER;
         if is_within_bound {
-            own.insert(connection.client, connection.clone());
+            *count += 1;
+            users.connections.entry(connection.user).or_default().insert(connection.client, connection.clone());
         }
         is_within_bound
     }
 
     /// Removes a connection and its subscriptions.
     pub fn unregister(&self, connection: &Connection) {
-        if let Entry::Occupied(mut own) = self.users().entry(connection.user) {
-            own.get_mut().remove(&connection.client);
-            if own.get().is_empty() {
-                own.remove();
-            }
-        }
+        self.users().remove(connection);
         for channel in connection.leave() {
             self.unsubscribe(connection, &channel);
         }
     }
 
     pub fn connections_of_user(&self, user: UserId) -> Vec<Arc<Connection>> {
-        self.users().get(&user).map(|own| own.values().cloned().collect()).unwrap_or_default()
+        self.users().connections.get(&user).map(|own| own.values().cloned().collect()).unwrap_or_default()
     }
 
     pub fn all_connections(&self) -> Vec<Arc<Connection>> {
-        self.users().values().flat_map(|own| own.values().cloned()).collect()
+        self.users().connections.values().flat_map(|own| own.values().cloned()).collect()
     }
 
     /// Begins to buffer the channel's publications for the connection, until [`Connection::go_live`] sends them.
@@ -184,16 +188,16 @@ impl Hub {
 
     /// The number of connected users.
     pub fn user_count(&self) -> usize {
-        self.users().len()
+        self.users().connections.len()
     }
 
     /// The users with connections.
     pub fn connected_users(&self) -> Vec<UserId> {
-        self.users().keys().copied().collect()
+        self.users().connections.keys().copied().collect()
     }
 
     pub fn has_user(&self, user: UserId) -> bool {
-        self.users().contains_key(&user)
+        self.users().connections.contains_key(&user)
     }
 
     /// The connections on a channel. If there are more than 1,000, any 1,000 of them; `presence_stats` has the number.
@@ -209,6 +213,24 @@ impl Hub {
         let Some(audience) = shard.get(channel) else { return (0, 0) };
         let users: HashSet<UserId> = audience.subscribers.values().map(|connection| connection.user).collect();
         (audience.subscribers.len(), users.len())
+    }
+}
+
+impl Users {
+    fn remove(&mut self, connection: &Connection) {
+        let Entry::Occupied(mut own) = self.connections.entry(connection.user) else { return };
+        if own.get_mut().remove(&connection.client).is_none() {
+            return;
+        }
+        if own.get().is_empty() {
+            own.remove();
+        }
+        if let Entry::Occupied(mut count) = self.counts.entry(connection.share) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 }
 
@@ -242,7 +264,11 @@ mod tests {
     const WATCHING: Terms = Terms { watches: true, ..PLAIN };
 
     fn made(user: UserId) -> Arc<Connection> {
-        Arc::new(Connection::new(user, SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)))
+        made_for(user, Share::Person(user))
+    }
+
+    fn made_for(user: UserId, share: Share) -> Arc<Connection> {
+        Arc::new(Connection::new(user, share, SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)))
     }
 
     fn connection(hub: &Hub) -> Arc<Connection> {
@@ -356,8 +382,8 @@ mod tests {
         let (hub, unsent) = (Hub::default(), Unsent::new(8 << 20));
         let mut office = Vec::new();
         for _ in 0..1000 {
-            let (connection, user) = (connection(&hub), UserId::new());
-            connection.outbox.charge(unsent.account(user, Arc::downgrade(&connection.outbox) as Weak<Outbox>));
+            let connection = connection(&hub);
+            connection.outbox.charge(unsent.account(connection.share, Arc::downgrade(&connection.outbox) as Weak<Outbox>));
             let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
             connection.go_live(&[begun], 0, |_| [said("reply")]);
             office.push(connection);
@@ -387,6 +413,13 @@ mod tests {
         let all: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| make()).collect();
         assert!(all.iter().all(|connection| hub.register(connection)));
         assert!(!hub.register(&make()));
+        let of_bot = || made_for(UserId::new(), Share::BotsOf(user));
+        let of_bots: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| of_bot()).collect();
+        assert!(of_bots.iter().all(|connection| hub.register(connection)));
+        assert!(!hub.register(&of_bot()));
+        hub.unregister(&of_bots[0]);
+        hub.unregister(&of_bots[0]);
+        assert!(hub.register(&of_bot()) && !hub.register(&of_bot()));
         hub.unregister(&all[0]);
         assert!(hub.register(&make()));
         for n in 0..SUBSCRIPTIONS {

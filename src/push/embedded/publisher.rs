@@ -213,15 +213,22 @@ mod tests {
     use super::*;
     use crate::{
         event::{Audience, Kind, Stream},
-        id::{ChannelId, SessionId, UserId},
+        id::{ChannelId, SessionId, Share, UserId},
         push::embedded::{encoding::Encoding, outbox::Outbox},
     };
 
     #[test]
     fn after_an_event_that_could_not_be_pushed_clients_recover() {
         let hub = Arc::new(Hub::default());
-        let listener =
-            Arc::new(Connection::new(UserId::new(), SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)));
+        let listener = Arc::new(Connection::new(
+            UserId::new(),
+            Share::Person(UserId::new()),
+            SessionId::new(),
+            "uni_sse",
+            Encoding::Events,
+            0,
+            Outbox::new(None),
+        ));
         assert!(hub.register(&listener));
         // An empty database: the channel's members can't be read.
         let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub, clock: Clock::default() };

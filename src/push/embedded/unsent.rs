@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
-use crate::id::UserId;
+use crate::id::Share;
 
 /// What an outbox holds is reported in steps of this many bytes. It may hold one step more.
 pub const STEP: usize = 16 << 10;
@@ -36,7 +36,7 @@ pub struct Unsent {
 #[derive(Default)]
 struct Held {
     all: i64,
-    users: HashMap<UserId, OfUser>,
+    users: HashMap<Share, OfUser>,
     /// Holders that were closed for the budget of their user, and for that of all.
     closed: [u64; 2],
 }
@@ -57,7 +57,7 @@ struct Part {
 /// A holder, and the user whose budget it takes from.
 pub struct Account {
     unsent: Arc<Unsent>,
-    user: UserId,
+    user: Share,
     holder: Weak<dyn Holder>,
 }
 
@@ -66,7 +66,7 @@ impl Unsent {
         Arc::new(Unsent { most: most as i64, held: Mutex::default() })
     }
 
-    pub fn account(self: &Arc<Self>, user: UserId, holder: Weak<dyn Holder>) -> Account {
+    pub fn account(self: &Arc<Self>, user: Share, holder: Weak<dyn Holder>) -> Account {
         Account { unsent: self.clone(), user, holder }
     }
 
@@ -131,7 +131,7 @@ impl Held {
         users_bytes
     }
 
-    fn close_largest(&mut self, user: UserId, reason: usize) -> Option<Arc<dyn Holder>> {
+    fn close_largest(&mut self, user: Share, reason: usize) -> Option<Arc<dyn Holder>> {
         let of_user = self.users.get_mut(&user)?;
         let largest = of_user.parts.values_mut().filter(|part| !part.is_closing).max_by_key(|part| part.bytes)?;
         largest.is_closing = true;
@@ -147,6 +147,7 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
     use super::*;
+    use crate::id::UserId;
 
     const MOST: i64 = 8 << 20;
 
@@ -163,7 +164,7 @@ mod tests {
     }
 
     impl Socket {
-        fn new(unsent: &Arc<Unsent>, user: UserId) -> Arc<Socket> {
+        fn new(unsent: &Arc<Unsent>, user: Share) -> Arc<Socket> {
             Arc::new_cyclic(|socket: &Weak<Socket>| Socket { bytes: 0.into(), account: unsent.account(user, socket.clone()) })
         }
 
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn past_the_budget_of_a_user_their_largest_is_cut() {
         let unsent = Unsent::new(MOST as usize);
-        let (ada, grace) = (UserId::new(), UserId::new());
+        let (ada, grace) = (Share::Person(UserId::new()), Share::Person(UserId::new()));
         let [small, large, other] = [ada, ada, grace].map(|user| Socket::new(&unsent, user));
         small.hold(400_000);
         large.hold(MOST / USERS - 400_000);
@@ -204,7 +205,7 @@ mod tests {
         // Of these the last one holds the most.
         let held: Vec<_> = (0..USERS)
             .map(|n| {
-                let user = UserId::new();
+                let user = Share::Person(UserId::new());
                 [0, 1].map(|socket| {
                     let made = Socket::new(&unsent, user);
                     made.hold(490_000 + n * 1000 + socket);
@@ -212,7 +213,7 @@ mod tests {
                 })
             })
             .collect();
-        let reader = Socket::new(&unsent, UserId::new());
+        let reader = Socket::new(&unsent, Share::Person(UserId::new()));
         reader.hold(900_000);
         let cut = held.iter().flatten().filter(|socket| socket.holds() == 0).count();
         assert_eq!((cut, held[USERS as usize - 1][1].holds(), unsent.closed()), (1, 0, [0, 1]));
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn reports_may_overtake_one_another() {
         let unsent = Unsent::new(MOST as usize);
-        let socket = Socket::new(&unsent, UserId::new());
+        let socket = Socket::new(&unsent, Share::Person(UserId::new()));
         for _ in 0..100 {
             assert!(socket.account.report(-MOST / USERS).is_none() && socket.account.report(MOST / USERS).is_none());
         }

@@ -7,7 +7,7 @@ use tidings::{
     clock::Clock,
     config::Settings,
     error::{Code, Error},
-    id::UserId,
+    id::{Share, UserId},
     wiring,
 };
 
@@ -75,6 +75,37 @@ async fn a_user_has_at_most_100_sockets() {
     Socket::connect(&grace).await;
 }
 
+#[tokio::test]
+async fn the_bots_of_a_user_have_at_most_100_sockets_together() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let bots = [ada.bot(&organisation, "member").await, ada.bot(&organisation, "member").await];
+    let mut sockets = Vec::new();
+    for n in 0..100 {
+        sockets.push(Socket::connect(&bots[n % 2]).await);
+    }
+    let mut one_more = Socket::open(&bots[0]).await;
+    one_more.order("connect", json!({ "token": bots[0].connection_token().await })).await;
+    assert_eq!(one_more.closed().await, 3504);
+    Socket::connect(&ada).await;
+}
+
+#[tokio::test]
+async fn the_bots_of_a_user_have_one_rate_together() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let bots = [ada.bot(&organisation, "member").await, ada.bot(&organisation, "member").await];
+    let share = Share::BotsOf(UserId(ada.user_id.parse().unwrap()));
+    for bot in &bots {
+        server.past_rate(share, async || bot.get("/organisations").await).await.refused(429, Code::RateLimited);
+        ada.get("/organisations").await.expect(200);
+    }
+    let own = Share::Person(UserId(ada.user_id.parse().unwrap()));
+    server.past_rate(own, async || ada.get("/organisations").await).await.refused(429, Code::RateLimited);
+}
+
 /// Bytes that the kernel buffers for a sending socket at most.
 fn send_buffer() -> usize {
     let sizes = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_wmem").unwrap();
@@ -132,8 +163,8 @@ async fn a_change_waits_while_four_of_its_author_are_not_pushed() {
     let folder = tempfile::tempdir().unwrap();
     let app =
         wiring::open(&Settings::for_folder(folder.path()), SocketAddr::from(([127, 0, 0, 1], 80)), Clock::default()).unwrap();
-    let (ada, grace) = (UserId::new(), UserId::new());
-    let change = async |author: UserId| app.write_throttled(author, 0, |_| Ok(())).await.unwrap();
+    let (ada, grace) = (Share::Person(UserId::new()), Share::Person(UserId::new()));
+    let change = async |author: Share| app.write_throttled(author, 0, |_| Ok(())).await.unwrap();
     let mut unpushed = Vec::new();
     for _ in 0..4 {
         unpushed.push(app.limits.change(ada.into()).await.unwrap());
@@ -158,8 +189,8 @@ async fn a_change_waits_while_four_of_its_author_are_not_pushed() {
 async fn requests_can_be_limited_in_rate() {
     let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
     let ada = server.user("ada").await;
-    let replies = futures_util::future::join_all((0..400).map(|_| ada.get("/users/organisations"))).await;
-    let refused = replies.into_iter().find(|reply| reply.status == 429).expect("more than a burst of 240 is refused");
+    let own = Share::Person(UserId(ada.user_id.parse().unwrap()));
+    let refused = server.past_rate(own, async || ada.get("/users/organisations").await).await;
     let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     refused.refused(429, Code::RateLimited);

@@ -15,7 +15,7 @@ use tidings::{
         scopes::Grant,
     },
     error::{Code, Error, Result},
-    id::{OrganisationId, SessionId, UserId},
+    id::{OrganisationId, SessionId, Share, UserId},
     wiring,
 };
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -48,7 +48,7 @@ async fn an_endless_read_is_aborted_and_delays_no_other() {
 async fn a_user_has_one_slow_read_at_once_and_waits_a_moment_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), drop);
-    let (user, grace) = (UserId::new(), member());
+    let (user, grace) = (person(), member());
     let [ada, elsewhere] = [OrganisationId::new(), OrganisationId::new()].map(|organisation| Class::Member(user, organisation));
     let (release, reading) = held(&db, elsewhere).await;
     let (refused, other) = tokio::join!(seven(&db, ada), seven(&db, grace));
@@ -87,7 +87,7 @@ async fn an_organisation_has_one_slow_read_at_once_and_does_not_delay_others() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), drop);
     let organisation = OrganisationId::new();
-    let colleague = || Class::Member(UserId::new(), organisation);
+    let colleague = || Class::Member(person(), organisation);
     let (release, reading) = held(&db, colleague()).await;
     let mut waiting: Vec<_> = (0..20).map(|_| Box::pin(seven(&db, colleague()))).collect();
     for colleague in &mut waiting {
@@ -123,7 +123,7 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
         .await
     };
     let member = UserId(ada.user_id.parse().unwrap());
-    let (release, reading) = held(&app.db, Class::Member(UserId::new(), organisation)).await;
+    let (release, reading) = held(&app.db, Class::Member(person(), organisation)).await;
     let mut waiting = Box::pin(seven(member));
     tokio::select! {
         biased;
@@ -140,7 +140,7 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
 async fn each_user_and_the_public_have_two_lists_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), drop);
-    for (one, other) in [(Some(UserId::new()), None), (None, Some(UserId::new()))] {
+    for (one, other) in [(Some(person()), None), (None, Some(person()))] {
         let held_lists = [held(&db, Class::List(one)).await, held(&db, Class::List(one)).await];
         let mut third = Box::pin(seven(&db, Class::List(one)));
         tokio::select! {
@@ -166,11 +166,11 @@ async fn lists_wait_for_no_search_and_have_as_many_slots_as_cores() {
     let cores = std::thread::available_parallelism().unwrap().get().max(3);
     let mut lists = Vec::new();
     for _ in 0..cores {
-        lists.push(held(&db, Class::List(Some(UserId::new()))).await);
+        lists.push(held(&db, Class::List(Some(person()))).await);
     }
     // All connections that slow reads may have but the public's are taken now: short reads have theirs.
     assert_eq!(db.read(|conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).unwrap(), 7);
-    let mut waiting = Box::pin(seven(&db, Class::List(Some(UserId::new()))));
+    let mut waiting = Box::pin(seven(&db, Class::List(Some(person()))));
     tokio::select! {
         biased;
         ended = &mut waiting => panic!("there are as many slots as cores: {ended:?}"),
@@ -183,8 +183,12 @@ async fn lists_wait_for_no_search_and_have_as_many_slots_as_cores() {
 }
 
 /// A new member of a new organisation.
+fn person() -> Share {
+    Share::Person(UserId::new())
+}
+
 fn member() -> Class {
-    Class::Member(UserId::new(), OrganisationId::new())
+    Class::Member(person(), OrganisationId::new())
 }
 
 async fn seven(db: &Db, class: Class) -> Result<i64> {
