@@ -22,7 +22,6 @@ use tidings::{
     },
     error::Result,
     event::Effect,
-    id::Share,
     limits::byte_quotas::ByteQuotas,
     secret::{self, Keys},
     site::Site,
@@ -63,16 +62,8 @@ impl Server {
         Server::serve(folder, settings, "127.0.0.1:0", Clock::default()).await
     }
 
-    /// The answer to a request that comes while a rate of requests is used up. One that comes so late that the rate has recovered is
-    /// sent again.
-    pub async fn past_rate(&self, share: Share, request: impl AsyncFn() -> Reply) -> Reply {
-        loop {
-            while self.app.limits.user(share).is_ok() {}
-            let reply = request().await;
-            if reply.status == 429 {
-                return reply;
-            }
-        }
+    pub fn app(&self) -> &App {
+        &self.app
     }
 
     fn usual(folder: &Path) -> Settings {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::harness::{Server, database};
+use serde_json::json;
 use tidings::{
     clock::Clock,
     config::Settings,
@@ -134,6 +135,28 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
     reading.await.unwrap().unwrap();
     assert_eq!(waiting.await.unwrap(), 7);
     wiring::finish_writes(&app);
+}
+
+/// The writer adds up no channels: a change of an organisation is committed while its answer waits for the caller's other lists.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_organisation_is_read_after_the_commit() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let path = format!("/organisations/{organisation}");
+    let lists = Class::List(Some(Share::Person(UserId(ada.user_id.parse().unwrap()))));
+    let both = [held(&server.app().db, lists).await, held(&server.app().db, lists).await];
+    let mut change = Box::pin(async { ada.put(&path, json!({ "name": "Looms" })).await.expect(200) });
+    let seen = async { while grace.get(&path).await.expect(200)["data"]["name"] != "Looms" {} };
+    tokio::select! {
+        biased;
+        _ = &mut change => panic!("it is answered while two lists of the caller's are read"),
+        () = seen => {}
+    }
+    for (release, reading) in both {
+        drop(release);
+        _ = reading.await; // on a busy machine it may have taken longer than a list may
+    }
+    assert_eq!(change.await["data"]["name"], "Looms");
 }
 
 #[tokio::test(flavor = "multi_thread")]
