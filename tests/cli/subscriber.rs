@@ -60,7 +60,7 @@ pub struct Subscriber {
     deleted: Arc<Mutex<Vec<String>>>,
     /// The deleted texts at the time of the last subscription; its answer must not contain them.
     gone: Vec<String>,
-    is_end: fn(&Value) -> bool,
+    is_end: fn(&[Heard]) -> bool,
     is_finishing: bool,
 }
 
@@ -133,7 +133,7 @@ impl Subscriber {
         token: String,
         streams: Vec<Stream>,
         deleted: Arc<Mutex<Vec<String>>>,
-        is_end: fn(&Value) -> bool,
+        is_end: fn(&[Heard]) -> bool,
     ) -> Self {
         Subscriber { name: name.to_owned(), token, streams, deleted, gone: Vec::new(), is_end, is_finishing: false }
     }
@@ -196,8 +196,7 @@ impl Subscriber {
                 if let Some(is_ready) = is_ready.take() {
                     _ = is_ready.send(());
                 }
-                let has_heard = |stream: &Stream| stream.heard.iter().any(|heard| (self.is_end)(&heard.data));
-                if self.is_finishing && self.streams.iter().all(has_heard) {
+                if self.is_finishing && self.streams.iter().all(|stream| (self.is_end)(&stream.heard)) {
                     return Over::Done;
                 }
             }

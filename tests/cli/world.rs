@@ -12,7 +12,7 @@ use tokio::{
 use crate::{
     entitled::{self, Log},
     harness::{PASSWORD, Server},
-    subscriber::{Order, Ordered, Stream, Subscriber},
+    subscriber::{Heard, Order, Ordered, Stream, Subscriber},
 };
 
 pub const SUBSCRIBERS: usize = 6;
@@ -215,7 +215,10 @@ impl World {
     }
 }
 
-fn is_end(data: &Value) -> bool {
-    let data = &data["data"];
-    data["emoji"] == "end" || data["role"] == "manager" || data["name"] == "end"
+/// Whether the last thing on a stream was heard. Who is added to a channel is told of it, and then that the list of channels changed.
+fn is_end(heard: &[Heard]) -> bool {
+    let is_last = |heard: &Heard| heard.data["data"]["emoji"] == "end" || heard.data["data"]["role"] == "manager";
+    let added = heard.iter().position(|heard| heard.data["data"]["name"] == "end");
+    let is_list = |heard: &Heard| heard.data["notification_type"] == "trigger_notification";
+    heard.iter().any(is_last) || added.is_some_and(|added| heard[added..].iter().any(is_list))
 }
