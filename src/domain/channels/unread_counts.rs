@@ -38,6 +38,14 @@ impl Counts {
     }
 }
 
+/// A member of a channel, with what they have not read there.
+pub struct Member {
+    pub user: UserId,
+    /// What was pushed up to this row of the log is not theirs.
+    pub joined_seq: i64,
+    pub counts: Counts,
+}
+
 /// SQL columns that compute the [`Counts`] of `channel_members cm` in `channels c`. A mention by name in a reply counts until
 /// its thread is read; all others count until the channel is. Mentions of everybody don't count where the member has muted the
 /// channel.
@@ -178,13 +186,13 @@ impl CountsTemplate {
 }
 
 /// The unread counts of the channel's members, without deactivated ones.
-pub fn counts_of_members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
+pub fn counts_of_members(conn: &Connection, channel: ChannelId) -> Result<Vec<Member>> {
     let mut select = conn.prepare_cached(&members_where(""))?;
     Ok(select.query_map([channel], member)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// [`counts_of_members`], of these users only.
-pub fn counts_of_users(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<(UserId, Counts)>> {
+pub fn counts_of_users(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<Member>> {
     let mut select = conn.prepare_cached(&members_where("and cm.user_id = ?2"))?;
     let mut found = Vec::new();
     for user in users {
@@ -196,14 +204,14 @@ pub fn counts_of_users(conn: &Connection, channel: ChannelId, users: &[UserId]) 
 fn members_where(condition: &str) -> String {
     // `cross join` fixes the order of joins: it starts at the channel's few members, not at all of the organisation's.
     format!(
-        "select cm.user_id, {COUNTS} from channel_members cm
+        "select cm.user_id, cm.joined_seq, {COUNTS} from channel_members cm
            cross join channels c on c.id = cm.channel_id
            cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
          where cm.channel_id = ?1 and {ENTITLED} {condition}"
     )
 }
 
-fn member(row: &Row) -> rusqlite::Result<(UserId, Counts)> {
+fn member(row: &Row) -> rusqlite::Result<Member> {
     let mut columns = Columns::of_row(row);
-    Ok((columns.take()?, Counts::take(&mut columns)?))
+    Ok(Member { user: columns.take()?, joined_seq: columns.take()?, counts: Counts::take(&mut columns)? })
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     db::Tx,
     domain::{
-        channels::unread_counts,
+        channels::unread_counts::{self, Member},
         log::{
             events,
             publication_envelope::{Envelope, Ids, envelope},
@@ -59,11 +59,11 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
         emit_to_readers(tx, message, Kind::Updated, &body)?;
     }
     // Whoever has left the channel keeps their place in the thread, but is told nothing of it.
-    for (user, counts) in unread_counts::counts_of_users(tx, message.channel, &recount.of_channel)? {
+    for Member { user, counts, .. } in unread_counts::counts_of_users(tx, message.channel, &recount.of_channel)? {
         unread_counts::push_counts(tx, user, message.channel, counts)?;
     }
-    for (user, _) in unread_counts::counts_of_users(tx, message.channel, &recount.of_thread)? {
-        thread_unreads::announce(tx, user, message.thread)?;
+    for member in unread_counts::counts_of_users(tx, message.channel, &recount.of_thread)? {
+        thread_unreads::announce(tx, member.user, message.thread)?;
     }
     mentioned(tx, message, before)
 }

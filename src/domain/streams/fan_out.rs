@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::{
     domain::{
-        channels::unread_counts::{self, Counts, CountsTemplate, UnreadNotice},
+        channels::unread_counts::{self, CountsTemplate, Member, UnreadNotice},
         log::events,
         messages::thread_unreads::{self, Unread},
     },
@@ -45,7 +45,7 @@ const ONE_OF_ALL: usize = 4;
 struct ChannelAudience {
     organisation: OrganisationId,
     notice: CountsTemplate,
-    members: Vec<(UserId, Counts)>,
+    members: Vec<Member>,
 }
 
 struct ThreadAudience {
@@ -79,7 +79,9 @@ impl<'a> FanOut<'a> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(ChannelAudience::read(self.conn, id, &self.readers)?),
         };
-        for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
+        // Rows are published a moment after their commit, or long after it: who has joined since then is not told, as recovery has it.
+        let is_theirs = |member: &&Member| Some(member.user) != event.actor && member.joined_seq < event.seq;
+        for Member { user, counts, .. } in channel.members.iter().filter(is_theirs) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
             match event.recovery_method() {
                 // Each member receives their current unread counts, as after recovery.

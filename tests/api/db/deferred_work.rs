@@ -179,7 +179,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
         assert!(
             tidings::domain::channels::unread_counts::counts_of_members(conn, LAST_CHANNEL)?
                 .iter()
-                .all(|(user, _)| *user != grace.user)
+                .all(|member| member.user != grace.user)
         );
         Ok(stands)
     });

@@ -102,6 +102,29 @@ async fn a_publication_for_many_streams_is_one_broadcast() {
 }
 
 #[tokio::test]
+async fn who_joins_before_a_publication_is_forwarded_does_not_get_what_came_before() {
+    let Scene { mut stand_in, server, ada, grace, organisation, channel } = scene().await;
+    stand_in.go_away().await;
+    let lunch = ada.channel(&organisation, "lunch", &[]).await;
+    ada.say(&lunch, "@channel soup").await;
+    ada.post(&format!("/channels/{lunch}/users"), json!({ "user_ids": [grace.user_id] })).await.expect(200);
+    ada.say(&channel, "@channel the end").await;
+    stand_in.come_back().await;
+    let mut told = Vec::new();
+    while told.last().is_none_or(|last| *last != "channel_mention the end") {
+        let data = stand_in.on(&grace.personal(&organisation)).await;
+        let what = [&data["data"]["trigger_action"], &data["data"]["action"], &data["data"]["content"]];
+        let what: Vec<_> = what.into_iter().filter_map(Value::as_str).collect();
+        told.push(format!("{} {}", data["notification_type"].as_str().unwrap(), what.join(" ").trim_start_matches("@channel ")));
+    }
+    assert_eq!(
+        told,
+        ["channel_update joined", "trigger_notification joined", "unread_thread_change ", "channel_mention the end"]
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn failed_requests_are_repeated_until_every_publication_arrives_once_in_order() {
     let mut scene = scene().await;
     use Fault::*;
