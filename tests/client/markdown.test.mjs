@@ -108,6 +108,36 @@ test('the real address stands beside a label that could be read as another one',
   }
 })
 
+test('a label is read together with what touches it', () => {
+  const evil = 'https://evil.example'
+  const beside = ` (a[${evil}](${evil}))`
+  for (const [text, shown] of [
+    [`[https://goo](${evil})[gle.com](${evil})`, `https://goo${beside}gle.com${beside}`],
+    [`[accounts.g](${evil})[oogle.com](${evil})`, `accounts.g${beside}oogle.com${beside}`],
+    [`accounts.[goo](${evil})gle`, `accounts.goo${beside}gle`],
+    [`**bank**.*[example](${evil})*`, `bold(bank).it(example${beside})`],
+    [`[bank](${evil})~~.example~~`, `bank${beside}del(.example)`],
+    [`\`https://\`[bank](${evil})`, `code(https://)bank${beside}`],
+    [`[bank](${evil})\u200b.\u2009example`, `bank${beside}\u200b.\u2009example`],
+    [`bank.[example the plan](${evil})`, `bank.example the plan${beside}`],
+    [`[see bank](${evil}).example`, `see bank${beside}.example`],
+    ['goo[gle.com](https://gle.com)', 'google.com (a[https://gle.com](https://gle.com))'],
+    [`<${evil}>.bank.example`, `${evil}${beside}.bank.example`],
+    [`bank.example/<${evil}>`, `bank.example/${evil}${beside}`],
+    [`bank.example/[log in](${evil})`, `bank.example/log in${beside}`],
+  ]) assert.equal(short(parse(text)), `p(${shown})`, text)
+  for (const [text, shown] of [
+    ['see bank.example: [log in](https://a.example).', 'see bank.example: a[https://a.example](log in).'],
+    ['(https://a.example), **https://a.example**: x', '(a[https://a.example](https://a.example)), bold(a[https://a.example](https://a.example)): x'],
+    ['PR:https://a.example/x.', 'PR:a[https://a.example/x](https://a.example/x).'],
+    ['([a.example](https://a.example))', '(a[https://a.example](a.example))'],
+    ['{"b.example":"https://a.example","c.example":1}', '{"b.example":"a[https://a.example](https://a.example)","c.example":1}'],
+    ['[a](https://a.example)[b](https://b.example)', 'a[https://a.example](a)a[https://b.example](b)'],
+    ['开会。请看[文档](https://a.example)。谢谢🎉再见', '开会。请看a[https://a.example](文档)。谢谢🎉再见'],
+    [`https://a.example/${'x'.repeat(400)}`, `a[https://a.example/${'x'.repeat(400)}](https://a.example/${'x'.repeat(400)})`],
+  ]) assert.equal(short(parse(text)), `p(${shown})`, text)
+})
+
 test('a host that mixes scripts, or has letters that look like others, is shown as it is looked up', () => {
   for (const [written, seen] of [
     ['https://münchen.example/ü', 'https://münchen.example/ü'],
@@ -150,7 +180,7 @@ test('mail goes to the one person whom its link names, and sets nothing but a su
 })
 
 const HOSTILE = ['*', '_', '~~', '~', 'a_b', '*_', '`', '[', '](', '[](', '![', '[a](http://b)', '[x](http://a', '[[a](http://b)', '[a](http://b(', '<http://', '<http://a>',
-  'http://a ', 'https://;', 'http://a(', '>', '> ', '>- ', '> - \n', '- ', '-\n- ', '- a\n\n', '- a\n \n', '    - a\n', '1. a\n', '- - ', '* * *\n', '***',
+  'http://a ', 'https://;', 'http:///', 'http://%', 'http://é@', 'http://\u0301', 'http://\u202e', '[a](http://b)c.', 'b.[a](http://b)', 'a.bc[a](http://b)',  'http://a(', '>', '> ', '>- ', '> - \n', '- ', '-\n- ', '- a\n\n', '- a\n \n', '    - a\n', '1. a\n', '- - ', '* * *\n', '***',
   '\n', 'a\n\n', '\\', '@a', '@ada ', '@', '#a', '#general ', ':a', ':tada:', ':', '**a ', '*a_b', 'a*', '*a*', '**a** ', '*a _b ~~c ', 'x_', '_x', '```\n',
   '``` \n', '# a\n', '# ', '(', ')', ' ', '\t', 'a', '[a.bc](https://x.example)', '[e\u0301\u0323](https://x.example)', '[a\u2027\u0660](https://x.example)', '<mailto:a@b?body=', '[[a.bc](https://x.example)', '`a', '[`', '*[', '*[a]', '`*', '&', '<', '\u200b', '\u0000', '\u05d0*', '🎉*', '\ud83d', '\u202e']
 

@@ -1,23 +1,6 @@
-// Addresses in texts: where they end, which may become links, and how people see where these lead.
+// Addresses in texts: where they end, which may become links, and how people see them.
 
 const LONGEST = 2048
-/** A longer label shows its address unread: labels may stand in each other, and reading compatibility forms again and again costs too much. */
-const LONGEST_LABEL = 256
-/** White space that people see as such. Narrower spaces are as good as nothing. */
-const SPACE = /[ \t\n\r\u00a0\u3000]/
-/** Signs that Markdown takes away, and those that nobody sees. */
-const UNSEEN = /[*_~`\\\p{DI}\p{Cf}\ufffc]|(?![ \t\n\r\u00a0\u3000])[\s\p{Cc}]/gu
-/**
- * White space and signs of ordinary writing, which stand between letters without spaces and look like no full stop. Unicode has too many
- * that do look like one to list them: whatever is neither here nor a letter or number counts as a dot.
- */
-const SIGN = '\\s!-\\-/:-@[-`{-~\\p{Sc}¡§©®°±¶×÷¿‐‒–—―‘’‚‛“”„‟†‡‰′‹›«»←↑→↓↔⇒−≤≥≈՚՛՜՝՞՟֊־׳״،؛؟।॥፡、〈〉《》「」『』【】〔〕〜・'
-/** A letter or number, dots, and then two letters, or one beside a digit that is neither of ASCII nor Arabic. */
-const [LETTER, DIGIT, DOT] = ['[\\p{L}\\p{Nl}\\p{No}]', '(?![0-9٠-٩۰-۹])\\p{Nd}', `[^\\p{L}\\p{N}${SIGN}]`]
-const LIKE_ADDRESS = new RegExp(`://|//[^.${SIGN}]|[\\p{L}\\p{N}]${DOT}+(?:${LETTER}(?:${LETTER}|${DIGIT})|${DIGIT}${LETTER})`, 'u')
-const SLASH = /[⁄∕⧸╱⟋᜵⁁〳㇓𝈺⫽]/gu
-/** A mark on a space looks like a sign of its own; of the tone letters of Lisu, most look like full stops, and so does a mark of music. */
-const DOT_OF_ITS_OWN = /[ \u00a0\u3000]\p{M}|[\ua4f8-\ua4fd\u{1d16d}]/gu
 const HOST = /^(https?:\/\/|mailto:[^@?]*@)([^/?#\\:]+)/i
 /** Parts of a host in one script. Of the Latin one, only letters that people know from their own languages: ɑ, ı or ʟ look like others. */
 const ONE_SCRIPT = new RegExp(`^(?:[a-z\\u00df-\\u00f6\\u00f8-\\u0130\\u0132-\\u0137\\u0139-\\u0148\\u014a-\\u017e\\u01a1\\u01b0\\u0219\\u021b\\u1ea1-\\u1ef9\\d_-]*|${[
@@ -73,43 +56,6 @@ export function withoutEnd(address) {
     else if (!/[.,;:!?'*_~]/.test(sign)) break
   }
   return address.slice(0, end)
-}
-
-/**
- * Whether the label of a link hides where it leads: people could read it as another address. The server has the same rule for what other
- * programs post (`honest_links.rs`), and `tests/data/links.json` has examples of it.
- *
- * @param {string} label As people see it.
- * @param {string} address
- */
-export function hides(label, address) {
-  if (label.length > LONGEST_LABEL) return true
-  if (!isLikeAddress(label)) return false
-  const word = /** @type {string} */ (label.split(SPACE).pop())
-  const isSame = bare(word) === bare(address) && shownAddress(address) === address
-  return !isSame || isLikeAddress(label.slice(0, label.length - word.length))
-}
-
-/**
- * Whether people may take a text for an address: for its scheme, or for a dot between a letter and two more.
- *
- * @param {string} text
- */
-const isLikeAddress = text => LIKE_ADDRESS.test(withoutMarks(withoutMarks(text.replace(UNSEEN, '')).normalize('NFKD'))
-  .replace(SLASH, sign => sign === '⫽' ? '//' : '/')
-  // A zero looks like a full stop in Arabic, unless it is in a number.
-  .replace(/[٠-٩۰-۹]+/g, digits => /[^٠۰]/.test(digits) ? digits : '。'.repeat(digits.length))
-  // Catalan writes "col·lecció", and three full stops are an ellipsis.
-  .replace(/l·(?=l)/gi, 'l,').replace(/\.{3,}/g, ','))
-
-/** Also before normalising, which takes the square of the length to sort a long row of marks. @param {string} text */
-const withoutMarks = text => text.replace(DOT_OF_ITS_OWN, '。').replace(/\p{M}/gu, '')
-
-/** An address without its scheme. @param {string} address */
-function bare(address) {
-  let end = address.length
-  while (address[end - 1] === '/') end -= 1
-  return address.slice(0, end).replace(/^mailto:|^.*?:\/\//s, '')
 }
 
 /**

@@ -1,8 +1,9 @@
 // The marks within a line of Markdown: bold and italic, code, links, names. One pass over the text, whose cost grows with its length
 // and not with what is in it.
 
-import { destination, hides, isSafe, shownAddress, withoutEnd } from './addresses.js'
-import { Nodes, joined, spoken, unlinked } from './nodes.js'
+import { destination, isSafe, shownAddress, withoutEnd } from './addresses.js'
+import { honest } from './labels.js'
+import { Nodes, isEmpty, joined, unlinked } from './nodes.js'
 
 /**
  * @typedef {{ type: 'text', text: string }
@@ -62,7 +63,7 @@ class Scan extends Nodes {
       if (!this.mark(found[0])) this.skip(found[0].length)
     }
     this.literal(text.slice(this.at))
-    return joined(this.nodes)
+    return honest(joined(this.nodes))
   }
 
   /** @param {string} sign @returns {boolean} Whether it was one, and is passed. */
@@ -158,14 +159,8 @@ class Scan extends Nodes {
     const target = opener && this.text[this.at + 1] === '(' ? destination(this.text, this.at + 2) : null
     if (!opener || !target || !isSafe(target.address)) return false
     while (!opener.gone) this.drop()
-    const label = spoken(this.nodes.slice(opener.at + 1))
-    if (!label) this.literal(shownAddress(target.address))
-    // Labels may stand in each other, and the text of the inner ones is read again for each around them.
-    this.budget.marks -= label.length >> 4
-    if (hides(label, target.address)) this.beside(opener.at + 1, target.address)
-    else if (!this.wrap(opener.at + 1, children => ({ type: 'link', address: target.address, children: children.flatMap(unlinked) }))) {
-      return false
-    }
+    if (isEmpty(this.nodes.slice(opener.at + 1))) this.literal(shownAddress(target.address))
+    if (!this.wrap(opener.at + 1, children => ({ type: 'link', address: target.address, children: children.flatMap(unlinked) }))) return false
     this.nodes[opener.at] = { type: 'text', text: '' }
     this.at = target.end
     return true
@@ -181,7 +176,11 @@ class Scan extends Nodes {
   address() {
     const found = this.afterLetter() ? null : this.match(/https?:\/\/[^\s<>"`[\]\\]{1,2048}/iy)
     const address = found && withoutEnd(found[0])
-    if (!address || !isSafe(address)) return false
+    if (!address || !isSafe(address)) {
+      // What begins within it is read again.
+      this.budget.marks -= (found?.[0].length ?? 0) >> 4
+      return false
+    }
     this.at += address.length
     return this.push({ type: 'link', address, children: [{ type: 'text', text: shownAddress(address) }] })
   }

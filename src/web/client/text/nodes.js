@@ -1,7 +1,5 @@
 // The nodes that `inline.js` makes: those that stand, and the marks that may still turn those behind them into one.
 
-import { shownAddress } from './addresses.js'
-
 /**
  * @typedef {import('./inline.js').Inline} Inline
  * @typedef {import('./inline.js').Budget} Budget
@@ -100,42 +98,26 @@ export class Nodes {
     this.depths.length = from
     return this.push(make(joined(this.nodes.splice(from))), depth)
   }
-
-  /**
-   * Puts an address behind the nodes from a place on, which become no link: their text could be read as another address.
-   *
-   * @param {number} from
-   * @param {string} address
-   */
-  beside(from, address) {
-    const depth = this.depths.slice(from).reduce((a, b) => Math.max(a, b), 0)
-    const label = joined(this.nodes.splice(from)).flatMap(unlinked)
-    this.depths.length = from
-    this.nodes.push(...label)
-    this.depths.push(...label.map(() => depth))
-    this.literal(' (')
-    this.push({ type: 'link', address, children: [{ type: 'text', text: shownAddress(address) }] })
-    this.literal(')')
-  }
 }
 
-/** The text of nodes as people see it. @param {Inline[]} nodes @returns {string} */
-export const spoken = nodes => nodes.map(node => {
+/** The text of a node without others in it, as people see it. @param {Exclude<Inline, { children: Inline[] }>} node */
+export function spoken(node) {
   switch (node.type) {
     case 'mention': return `@${node.name}`
     case 'channel': return `#${node.name}`
-    case 'text': case 'code-span': return node.text
     case 'emoji': return node.emoji
-    default: return spoken(node.children)
+    default: return node.text
   }
-}).join('')
+}
+
+/** Whether nothing of nodes is seen. @param {Inline[]} nodes @returns {boolean} */
+export const isEmpty = nodes => nodes.every(node => 'children' in node ? isEmpty(node.children) : spoken(node) === '')
 
 /** What stands in a link is no link itself. @param {Inline} node @returns {Inline[]} */
 export function unlinked(node) {
   switch (node.type) {
     case 'link': return node.children
-    case 'mention': return [{ type: 'text', text: `@${node.name}` }]
-    case 'channel': return [{ type: 'text', text: `#${node.name}` }]
+    case 'mention': case 'channel': return [{ type: 'text', text: spoken(node) }]
     case 'text': case 'code-span': case 'emoji': return [node]
     default: return [{ ...node, children: node.children.flatMap(unlinked) }]
   }
