@@ -156,11 +156,16 @@ export function createChannels({ me, came }) {
     },
 
     /** @param {() => string | null} opened The open organisation. */
-    lists: opened => ({
-      channels: computed(() => of(opened() ?? '').filter(channel => !channel.is_direct)
-        .sort((one, other) => byName.compare(one.name, other.name))),
-      directMessages: computed(() => of(opened() ?? '').filter(channel => channel.is_direct)
-        .sort((one, other) => (one.last_message_at < other.last_message_at ? 1 : -1))),
-    }),
+    lists(opened) {
+      const listed = computed(() => of(opened() ?? '').filter(channel => !channel.is_direct)
+        .sort((one, other) => byName.compare(one.name, other.name)))
+      return {
+        channels: listed,
+        /** A text may name thousands. Of channels with the same name it means the first. */
+        channelsByName: computed(() => new Map([...listed.value].reverse().map(channel => [channel.name, channel]))),
+        directMessages: computed(() => of(opened() ?? '').filter(channel => channel.is_direct)
+          .sort((one, other) => (one.last_message_at < other.last_message_at ? 1 : -1))),
+      }
+    },
   }
 }

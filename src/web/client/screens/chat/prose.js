@@ -1,65 +1,40 @@
-// The text of a message as nodes. Long texts are folded until somebody opens them.
+// The text of a message as nodes. Of a long text the beginning alone is there until somebody opens it.
 
+import { withoutPiles } from '../../base/marks.js'
 import { signal } from '../../base/signal.js'
-import { emojiLabel, emojiNamed, hasEmojiNames } from '../../text/emoji.js'
+import { beginning } from '../../text/beginning.js'
+import { emojiLabel, hasEmojiNames } from '../../text/emoji.js'
 import { parse } from '../../text/markdown.js'
-import { resolver } from '../../text/mentions.js'
+import { parting } from '../../text/runs.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { address } from '../addresses.js'
 import { loadEmojiNames } from '../emoji-names.js'
+import { namesOf } from './names.js'
 import { personButton } from './person-menu.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../view/element.js').Child} Child */
 /** @typedef {import('../../text/markdown.js').Block} Block */
 /** @typedef {import('../../text/markdown.js').Inline} Inline */
-/** @typedef {{ id: string, type: string, username: string }} Mention */
-
-const LINES = 20
-/** A line of the talk holds about as many signs. */
-const SIGNS_A_LINE = 90
 
 /**
  * @param {Store} store
  * @param {string} text
- * @param {readonly Mention[]} mentions
+ * @param {readonly import('./names.js').Mention[]} mentions
  * @param {import('../../base/signal.js').Signal<boolean>} [isOpen] Whether somebody has opened it.
  * @returns {Child}
  */
 export function prose(store, text, mentions, isOpen = signal(false)) {
   // Until the names are there, or if they can't be had, `:tada:` stays as it was written.
   if (hasEmojiNames(text)) void loadEmojiNames(store).catch(() => {})
-  const show = (/** @type {string} */ part) => parse(part, names(store, mentions)).map(each => block(store, each))
-  if (!isLong(text)) return show(text)
+  const show = (/** @type {Block[]} */ blocks) => blocks.map(each => block(store, each))
+  const { blocks, isWhole } = beginning(text, namesOf(store, mentions))
+  if (isWhole) return show(blocks)
   return [
-    h('div', { class: () => isOpen.value ? '' : 'folded' }, show(text)),
+    h('div', { class: () => isOpen.value ? 'long' : 'long folded' }, () => show(isOpen.value ? parse(text, namesOf(store, mentions)) : blocks)),
     when(() => !isOpen.value, () => h('button', { type: 'button', class: 'link-button small', onclick: () => { isOpen.value = true } }, t('talk.showAll'))),
   ]
-}
-
-/** @param {string} text */
-const isLong = text => text.length > LINES * SIGNS_A_LINE
-  || text.split('\n').reduce((sum, line) => sum + Math.ceil(line.length / SIGNS_A_LINE || 1), 0) > LINES
-
-/**
- * @param {Store} store
- * @param {readonly Mention[]} mentions
- * @returns {import('../../text/markdown.js').Names}
- */
-const names = (store, mentions) => {
-  const meant = resolver(mentions)
-  return {
-    mention: name => {
-      const found = meant(name)
-      return found?.kind === 'user' ? { ...found, name: store.person(found.id)?.full_name || found.name } : found
-    },
-    channel: name => {
-      const found = store.channels.value.find(each => each.name === name)
-      return found ? { id: found.id, name: found.name } : null
-    },
-    emoji: emojiNamed,
-  }
 }
 
 /**
@@ -87,16 +62,17 @@ function block(store, node, dir = 'auto') {
 /**
  * @param {Store} store
  * @param {Inline[]} nodes
+ * @param {ReturnType<typeof parting>} [part]
  * @returns {Child[]}
  */
-const inlines = (store, nodes) => nodes.map(node => {
+const inlines = (store, nodes, part = parting()) => nodes.map(node => {
   switch (node.type) {
-    case 'text': return node.text
-    case 'strong': return h('strong', null, inlines(store, node.children))
-    case 'emphasis': return h('em', null, inlines(store, node.children))
-    case 'strike': return h('s', null, inlines(store, node.children))
-    case 'code-span': return h('code', null, node.text)
-    case 'link': return link(node.address, inlines(store, node.children))
+    case 'text': return parted(node.text, part)
+    case 'strong': return h('strong', null, inlines(store, node.children, part))
+    case 'emphasis': return h('em', null, inlines(store, node.children, part))
+    case 'strike': return h('s', null, inlines(store, node.children, part))
+    case 'code-span': return h('code', null, parted(node.text, part))
+    case 'link': return link(node.address, inlines(store, node.children, part))
     case 'mention': return node.kind === 'user'
       ? personButton(store, () => store.person(node.id), 'at', '@', h('bdi', null, node.name))
       : h('span', { class: 'at' }, '@', h('bdi', null, node.name))
@@ -104,6 +80,15 @@ const inlines = (store, nodes) => nodes.map(node => {
     case 'emoji': return h('span', { role: 'img', 'aria-label': emojiLabel(node.emoji) }, node.emoji)
   }
 })
+
+/**
+ * A text whose long runs are parted. It is selected and copied as it was. Piles of marks go first: each part would begin with some.
+ *
+ * @param {string} text
+ * @param {ReturnType<typeof parting>} part
+ * @returns {Child[]}
+ */
+const parted = (text, part) => part(withoutPiles(text)).map(each => each.isApart ? h('span', null, each.breaks && h('wbr'), each.text) : each.text)
 
 /**
  * Links of our own stay in this page; others open beside it, and are told nothing of it. What stands around a link can't turn its text
