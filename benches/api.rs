@@ -1,7 +1,10 @@
 //! What the benches say to the server.
 
-use reqwest::{Client, Method};
+use std::time::Duration;
+
+use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 pub const PASSWORD: &str = "correct horse battery";
 
@@ -45,10 +48,16 @@ impl Api {
         json!({ "connect": { "token": token, "subs": subs } }).to_string()
     }
 
-    /// Null for an empty answer.
+    /// Null for an empty answer. Waits where a rate is used up.
     pub async fn call(&self, method: Method, path: &str, body: Value) -> Value {
-        let request = self.http.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
-        let reply = if body.is_null() { request } else { request.json(&body) }.send().await.unwrap();
+        let reply = loop {
+            let request = self.http.request(method.clone(), format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
+            let reply = if body.is_null() { request } else { request.json(&body) }.send().await.unwrap();
+            if reply.status() != StatusCode::TOO_MANY_REQUESTS {
+                break reply;
+            }
+            sleep(Duration::from_millis(500)).await;
+        };
         let (status, answer) = (reply.status(), reply.text().await.unwrap());
         assert!(status.is_success(), "{path}: {status}: {answer}");
         if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
