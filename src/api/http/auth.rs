@@ -123,7 +123,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
 async fn session(req: &Request) -> Result<Option<Caller>> {
-    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req).await } else { by_cookie(req).await }
+    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req).await } else { by_cookie(req) }
 }
 
 /// The caller of the bearer token, if one is sent.
@@ -141,16 +141,13 @@ async fn by_authorization(req: &Request) -> Result<Option<Caller>> {
 
 /// The caller of the session in a browser's cookie, if there is a live one. A GET may be a link that somebody has followed, so that
 /// it writes nothing from here on.
-async fn by_cookie(req: &Request) -> Result<Option<Caller>> {
+fn by_cookie(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
     let cookies = Cookies::of(req, app);
     let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
     let Some(token) = token else { return Ok(None) };
-    let Some(caller) = caller_of_token(app, token)? else {
-        count_without_session(req).await?;
-        // It is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
-        return Ok(None);
-    };
+    // A wrong one is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
+    let Some(caller) = caller_of_token(app, token)? else { return Ok(None) };
     if matches!(*req.method(), Method::GET | Method::HEAD) {
         db::ban_writes();
     }

@@ -29,8 +29,9 @@ pub(in crate::domain) fn give_back_kept_place(tx: &Tx, user: UserId) -> Result<(
     Ok(())
 }
 
-/// Ends what the earlier users of an account left at work, also by its bots: ways in, the addresses of programs, and reminders, which would tell the owner what an earlier user wanted. A place at
-/// a join link stays taken, since the account stays. Notes `Reclaimed` in the log, by which webhooks pause.
+/// Ends what the earlier users of an account left at work, also by its bots: ways in, the addresses of programs, and reminders,
+/// which would tell the owner what an earlier user wanted. A place at a join link stays taken, since the account stays. Notes
+/// `Reclaimed` in the log, by which webhooks pause.
 pub(super) fn end_for_reclaimed(tx: &mut Tx, user: UserId) -> Result<()> {
     let bots = sessions::bots_of(tx, user, None)?;
     for maker in [user].into_iter().chain(bots) {
