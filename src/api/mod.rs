@@ -73,6 +73,7 @@ pub fn routes(app: App) -> impl Endpoint {
             Enveloped::new(api, document::methods)
                 .around(compression::layer)
                 .around(cookies::layer)
+                .boxed() // what follows would copy the futures of all these layers
                 .around(positioned)
                 .around(uncached),
         )
@@ -94,6 +95,7 @@ pub fn routes(app: App) -> impl Endpoint {
         .around(at_mattermosts_path)
         .around(readable)
         .around(cross_origin)
+        .boxed()
         .around(held_to_floor)
         .data(app.push.clone())
         .data(app)
