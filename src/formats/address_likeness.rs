@@ -72,7 +72,8 @@ impl SoughtAddress {
         if text.is_ascii() {
             return text.chars().filter(|c| !is_unseen_ascii(*c)).for_each(|c| self.plain(c));
         }
-        let seen = text.chars().filter(|c| !is_unseen(*c));
+        // The compatibility form of this apostrophe is a mark on a space, which may look like a full stop.
+        let seen = text.chars().filter(|c| !is_unseen(*c)).map(|c| if c == '´' { '\'' } else { c });
         for c in DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(seen) {
             if c.is_ascii() { self.plain(c) } else { self.other(c) }
         }

@@ -168,13 +168,10 @@ impl Links {
 
     /// Whether the label says the address itself, perhaps without the scheme. Letters outside of ASCII may look like others.
     fn is_label_of(&self, address: &str) -> bool {
-        fn bare(text: &str) -> &str {
-            let rest = text.strip_prefix("mailto:").or_else(|| Some(text.split_once("://")?.1));
-            rest.unwrap_or(text).trim_end_matches('/')
-        }
-        let is_short = self.word.len() <= address.len() + "https://".len() + 1; // what is longer is another one
-        let may_be_same = !self.is_before_word && address.is_ascii() && is_short;
-        may_be_same && bare(&self.word) == bare(address)
+        let words = |scheme: &str| address.strip_prefix(scheme).unwrap_or(address).trim_end_matches('/');
+        let says = |scheme| self.word.trim_end_matches('/') == words(scheme);
+        let may_be_same = !self.is_before_word && address.is_ascii() && self.word.len() <= address.len() + 1;
+        may_be_same && ["", "https://", "http://", "mailto:"].into_iter().any(says)
     }
 }
 

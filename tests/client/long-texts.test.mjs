@@ -41,6 +41,14 @@ test('what fits into 20 lines is there as it is', () => {
   ]) assert.deepEqual(beginning(text), { blocks: parse(text), isWhole: true })
   assert.ok(!beginning(Array(21).fill('line').join('\n')).isWhole)
   assert.ok(!beginning('word '.repeat(361)).isWhole)
+  // Writing without spaces stands there, too, and no part of an address.
+  for (const first of ['お知らせ\n', '> ', '- ', '\n']) {
+    const { signs } = measure(beginning(first + '本日は'.repeat(1500)).blocks)
+    assert.ok(signs > 1600, `${JSON.stringify(first)}: ${signs} signs`)
+  }
+  // All of the text that is read is a label: of the address behind it, none or the whole is shown.
+  const { blocks } = beginning(`${'[a](https://a.example/xxxxx) '.repeat(125)}https://bank.example.evil.example/${'x'.repeat(100)}`)
+  assert.doesNotMatch(JSON.stringify(blocks), /"https:..bank/)
 })
 
 test('the beginning ends between words, and at no half of an address or letter', () => {
@@ -79,7 +87,13 @@ test('a run is parted behind a sign, and never within a letter', () => {
   assert.ok(parted([`https://a.example/${'part/of-it?'.repeat(90)}`]).slice(0, -1).every(part => /[/?-]$/.test(part)))
   assert.ok(parted(['e\u0301\u0323'.repeat(400)]).every(part => part.startsWith('e') && part.endsWith('\u0323')))
   assert.deepEqual([...new Set(parting()(filled('AVAT')).map(each => each.breaks))], [false], 'lines stay full')
-  assert.deepEqual(parting()(filled('แผนที่')).map(each => each.breaks).slice(1), Array(160).fill(true))
+  const thai = parting()(filled('แผนที่')).slice(1)
+  assert.ok(thai.length >= 160 && thai.every(each => each.breaks))
+  // The vowel AM belongs to the letter before it, and the leading vowels to the one behind.
+  for (const text of ['x' + 'ทำ'.repeat(300), 'x' + 'เก'.repeat(300)]) {
+    assert.ok(parted([text]).every(part => !part.startsWith('ำ') && !part.endsWith('เ')), text.slice(0, 4))
+  }
+  assert.ok(parted(['\u1112\u1161\u11ab'.repeat(300)]).every(part => part.startsWith('\u1112')))
   assert.ok(parted(['👩\u200d🚀'.repeat(400)]).every(part => part.startsWith('👩') && part.endsWith('🚀')))
 })
 

@@ -125,6 +125,10 @@ test('a label is read together with what touches it', () => {
     [`<${evil}>.bank.example`, `${evil}${beside}.bank.example`],
     [`bank.example/<${evil}>`, `bank.example/${evil}${beside}`],
     [`bank.example/[log in](${evil})`, `bank.example/log in${beside}`],
+    // A page shows ten such signs in a row at most, so that the label is read without the eleventh.
+    [`[bank.c${'\u034f'.repeat(10)}🏽om](${evil})`, `bank.c${'\u034f'.repeat(10)}🏽om${beside}`],
+    // What is written apart is shown beside each other.
+    [`Log in at \u202b[bank](${evil}) \u202c.com now`, `Log in at \u202bbank${beside} \u202c.com now`],
   ]) assert.equal(short(parse(text)), `p(${shown})`, text)
   for (const [text, shown] of [
     ['see bank.example: [log in](https://a.example).', 'see bank.example: a[https://a.example](log in).'],
@@ -134,8 +138,18 @@ test('a label is read together with what touches it', () => {
     ['{"b.example":"https://a.example","c.example":1}', '{"b.example":"a[https://a.example](https://a.example)","c.example":1}'],
     ['[a](https://a.example)[b](https://b.example)', 'a[https://a.example](a)a[https://b.example](b)'],
     ['开会。请看[文档](https://a.example)。谢谢🎉再见', '开会。请看a[https://a.example](文档)。谢谢🎉再见'],
+    ['开会。https://a.example。谢谢', '开会。a[https://a.example](https://a.example)。谢谢'],
+    [`\u200f<${evil}>`, `\u200fa[${evil}](${evil})`],
     [`https://a.example/${'x'.repeat(400)}`, `a[https://a.example/${'x'.repeat(400)}](https://a.example/${'x'.repeat(400)})`],
   ]) assert.equal(short(parse(text)), `p(${shown})`, text)
+})
+
+test('an address ends before what closes around it, also where no space follows', () => {
+  const link = 'a[https://a.example/b](https://a.example/b)'
+  for (const [before, after] of [
+    ['„', '“ ist'], ['“', '” is'], ['«', '» est'], ['״', '״'], ['「', '」を見て'], ['（', '）'], ['详见：', '，谢谢'], ['', '。詳細'], ['', '—gut'], ['', '…'], ['', '’s'],
+  ]) assert.equal(short(parse(`${before}https://a.example/b${after}`)), `p(${before}${link}${after})`)
+  assert.equal(short(parse('https://a.example/b。c')), 'p(a[https://a.example/b。c](https://a.example/b。c))')
 })
 
 test('a host that mixes scripts, or has letters that look like others, is shown as it is looked up', () => {

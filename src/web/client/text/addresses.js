@@ -1,6 +1,8 @@
 // Addresses in texts: where they end, which may become links, and how people see them.
 
 const LONGEST = 2048
+/** Signs that close something around an address, or part sentences, in writing that often puts no space there. */
+export const CLOSING = '“”„»«’‘‹›״」』）】〉》〕、，；：！？…—'
 const HOST = /^(https?:\/\/|mailto:[^@?]*@)([^/?#\\:]+)/i
 /** Parts of a host in one script. Of the Latin one, only letters that people know from their own languages: ɑ, ı or ʟ look like others. */
 const ONE_SCRIPT = new RegExp(`^(?:[a-z\\u00df-\\u00f6\\u00f8-\\u0130\\u0132-\\u0137\\u0139-\\u0148\\u014a-\\u017e\\u01a1\\u01b0\\u0219\\u021b\\u1ea1-\\u1ef9\\d_-]*|${[

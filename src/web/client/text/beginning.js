@@ -29,8 +29,8 @@ const MOST_READ = 2 * MOST_SIGNS
  */
 export function beginning(text, names = {}) {
   const cut = new Cut()
-  // Not within an address, if there is any white space.
-  const read = text.length > MOST_READ ? text.slice(0, MOST_READ).replace(/\s\S*$/, '') : text
+  // Not within an address: none is longer than what is left out then.
+  const read = text.length > MOST_READ ? text.slice(0, MOST_READ).replace(/\s(?=\S*:\/\/)\S{1,2100}$/, '') : text
   const blocks = cut.blocks(parse(read, names))
   return { blocks, isWhole: cut.isWhole && text.length <= MOST_READ }
 }

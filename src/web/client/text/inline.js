@@ -1,7 +1,7 @@
 // The marks within a line of Markdown: bold and italic, code, links, names. One pass over the text, whose cost grows with its length
 // and not with what is in it.
 
-import { destination, isSafe, shownAddress, withoutEnd } from './addresses.js'
+import { CLOSING, destination, isSafe, shownAddress, withoutEnd } from './addresses.js'
 import { honest } from './labels.js'
 import { Nodes, isEmpty, joined, unlinked } from './nodes.js'
 
@@ -27,6 +27,8 @@ import { Nodes, isEmpty, joined, unlinked } from './nodes.js'
 /** Longer runs of a mark are drawings or hidden words. */
 const LONGEST_RUN = 6
 const SPECIAL = /[\\`*_~<@#:\]]|!?\[|https?:\/\//gi
+/** A full stop of Chinese or Japanese ends an address where letters of these follow. */
+const BARE = new RegExp(`https?:\\/\\/(?:[^\\s<>"\`[\\]\\\\。${CLOSING}]|。(?![\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}])){1,2048}`, 'iuy')
 const PUNCTUATION = /[\p{P}\p{S}]/u
 const LETTER = /[\p{L}\p{N}]/u
 
@@ -174,7 +176,7 @@ class Scan extends Nodes {
   }
 
   address() {
-    const found = this.afterLetter() ? null : this.match(/https?:\/\/[^\s<>"`[\]\\]{1,2048}/iy)
+    const found = this.afterLetter() ? null : this.match(BARE)
     const address = found && withoutEnd(found[0])
     if (!address || !isSafe(address)) {
       // What begins within it is read again.

@@ -1,7 +1,8 @@
 // Labels of links: none is read as another address than the one its link leads to. The server has the same rule for single labels of what
 // other programs post (`honest_links.rs`), and `tests/data/links.json` has examples of it.
 
-import { shownAddress } from './addresses.js'
+import { withoutPiles } from '../base/marks.js'
+import { CLOSING, shownAddress } from './addresses.js'
 import { joined, spoken } from './nodes.js'
 
 /**
@@ -33,7 +34,11 @@ const CJK = '[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}]'
  * What parts a label from the words beside it: white space, signs that stand in no address, and what ends a sentence in writing that has
  * no spaces.
  */
-const BETWEEN = new RegExp(`[ \\t\\n\\r\\u00a0\\u3000"<>{}|^[\\]]+|[。\\p{Emoji_Presentation}](?<=${CJK}.)[。\\p{Emoji_Presentation}]*(?=${CJK})`, 'gu')
+const BETWEEN = new RegExp(`[ \\t\\n\\r\\u00a0\\u3000"<>{}|^[\\]${CLOSING}]+|[。\\p{Emoji_Presentation}](?<=${CJK}.)[。\\p{Emoji_Presentation}]*(?=${CJK})`, 'gu')
+/** What ends a sentence behind an address, where the next one begins without a space. */
+const NEXT_SENTENCE = new RegExp(`^。(?=${CJK}).*`, 'su')
+/** They put what is read apart beside each other. */
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 const SCHEME = /^https?:\/\//i
 const WORD = /[\p{L}\p{N}]/u
 
@@ -52,6 +57,7 @@ export function honest(nodes) {
   collect(nodes, texts, places, 0)
   if (places.length === 0) return nodes
   const text = texts.join('')
+  if (DIRECTION.test(text)) return withAddresses(nodes, new Set(places.filter(place => !isShownBy(text, place)).map(({ link }) => link)))
   const words = wordsOf(text)
   const hiding = new Set(places.filter(place => isHiding(text, words, place)).map(({ link }) => link))
   return hiding.size > 0 ? withAddresses(nodes, hiding) : nodes
@@ -72,7 +78,7 @@ function collect(nodes, texts, places, from) {
     const start = to
     if ('children' in node) to = collect(node.children, texts, places, start)
     else {
-      const text = spoken(node)
+      const text = withoutPiles(spoken(node))
       texts.push(text)
       to += text.length
     }
@@ -100,11 +106,12 @@ function wordsOf(text) {
  * @param {Word[]} words
  * @param {Place} place
  */
-function isHiding(text, words, { link: { address }, from, to }) {
+function isHiding(text, words, { link, from, to }) {
+  const { address } = link
   // Each word is read once, however many labels are in it.
   const isLike = (/** @type {Word} */ word) => word.isLike ??= isLikeAddress(text.slice(word.from, word.to))
   const label = text.slice(from, to)
-  const isShown = label === shownAddress(address).replace(/^mailto:/i, '') || label === shownAddress(address)
+  const isShown = isShownBy(text, { link, from, to })
   if (!isShown && hides(label, address)) return true
   const [first, last] = [wordAt(words, from), wordAt(words, to - 1)]
   const isOneWord = first === last
@@ -114,7 +121,13 @@ function isHiding(text, words, { link: { address }, from, to }) {
   const [before, after] = [text.slice(last.from, Math.max(from, last.from)), text.slice(to, last.to)]
   const isOwn = isShown || isSame(own, address)
   // Signs around an address say nothing else. One with a scheme shows where it begins, unless it is part of another one.
-  return !isOwn || WORD.test(after) || (SCHEME.test(own) ? isLikeAddress(before.slice(-LONGEST_LABEL)) : WORD.test(before))
+  return !isOwn || WORD.test(SCHEME.test(own) ? after.replace(NEXT_SENTENCE, '') : after) || (SCHEME.test(own) ? isLikeAddress(before.slice(-LONGEST_LABEL)) : WORD.test(before))
+}
+
+/** Whether a label is its address, as people see that. @param {string} text @param {Place} place */
+function isShownBy(text, { link: { address }, from, to }) {
+  const [label, shown] = [text.slice(from, to), shownAddress(address)]
+  return label === shown || label === shown.replace(/^mailto:/i, '')
 }
 
 /** The word in which a sign of the text stands. @param {Word[]} words @param {number} at */
@@ -153,15 +166,16 @@ export function hides(label, address) {
   return !isSame(word, address) || isLikeAddress(label.slice(0, label.length - word.length))
 }
 
-/** @param {string} label @param {string} address */
-const isSame = (label, address) => bare(label) === bare(address) && shownAddress(address) === address
+/** Whether a label says the address, perhaps without the scheme. @param {string} label @param {string} address */
+const isSame = (label, address) => [address, address.replace(/^(?:https?:\/\/|mailto:)/i, '')].some(each => withoutSlashes(each) === withoutSlashes(label))
+  && shownAddress(address) === address
 
 /**
  * Whether people may take a text for an address: for its scheme, or for a dot between a letter and two more.
  *
  * @param {string} text
  */
-const isLikeAddress = text => LIKE_ADDRESS.test(withoutMarks(withoutMarks(text.replace(UNSEEN, '')).normalize('NFKD'))
+const isLikeAddress = text => LIKE_ADDRESS.test(withoutMarks(withoutMarks(text.replace(UNSEEN, '').replaceAll('´', "'")).normalize('NFKD'))
   .replace(SLASH, sign => sign === '⫽' ? '//' : '/')
   // A zero looks like a full stop in Arabic, unless it is in a number.
   .replace(/[٠-٩۰-۹]+/g, digits => /[^٠۰]/.test(digits) ? digits : '。'.repeat(digits.length))
@@ -171,9 +185,9 @@ const isLikeAddress = text => LIKE_ADDRESS.test(withoutMarks(withoutMarks(text.r
 /** Also before normalising, which takes the square of the length to sort a long row of marks. @param {string} text */
 const withoutMarks = text => text.replace(DOT_OF_ITS_OWN, '。').replace(/\p{M}/gu, '')
 
-/** An address without its scheme. @param {string} address */
-function bare(address) {
+/** @param {string} address */
+function withoutSlashes(address) {
   let end = address.length
   while (address[end - 1] === '/') end -= 1
-  return address.slice(0, end).replace(/^mailto:|^.*?:\/\//s, '')
+  return address.slice(0, end)
 }

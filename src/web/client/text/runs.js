@@ -6,13 +6,15 @@
  */
 const LONGEST = 250
 /** What belongs to the sign before it, or to the one behind it. */
-const JOINED = '[\\p{M}\\p{DI}\\p{Emoji_Modifier}\\p{RI}]'
+const JOINED = '[\\p{M}\\p{DI}\\p{Emoji_Modifier}\\p{RI}\\u0e33\\u0eb3\\u1160-\\u11ff]'
+/** Vowels of Thai and Lao that stand before the letter that they belong to. */
+const LEADING = '[\\u0e40-\\u0e44\\u0ec0-\\u0ec4]'
 /**
  * A run up to a place to break it: behind a sign of writing, else between two bare letters, since a mark may join what stands around it,
  * else before a letter.
  */
-const PART = new RegExp(['\\S{150,249}[\\p{P}\\p{S}](?=[\\p{L}\\p{N}])', `\\S{200,250}(?<!${JOINED})(?!${JOINED})`,
-  `\\S{200,250}(?<![\\u200d\\p{RI}])(?!${JOINED})`, '\\S{250}'].join('|'), 'gu')
+const PART = new RegExp(['\\S{150,249}[\\p{P}\\p{S}](?=[\\p{L}\\p{N}])', `\\S{200,250}(?<!${JOINED}|${LEADING})(?!${JOINED})`,
+  `\\S{200,250}(?<![\\u200d\\p{RI}]|${LEADING})(?!${JOINED})`, '\\S{250}'].join('|'), 'gu')
 const IS_LONG = new RegExp(`\\S{${LONGEST + 1}}`)
 
 /**
