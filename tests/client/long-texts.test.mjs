@@ -41,6 +41,8 @@ test('what fits into 20 lines is there as it is', () => {
   ]) assert.deepEqual(beginning(text), { blocks: parse(text), isWhole: true })
   assert.ok(!beginning(Array(21).fill('line').join('\n')).isWhole)
   assert.ok(!beginning('word '.repeat(361)).isWhole)
+  // Of a pile of marks, no more is ever shown.
+  assert.deepEqual(beginning(`👩${'\u0301'.repeat(19_000)}`), { blocks: parse(`👩${'\u0301'.repeat(10)}`), isWhole: true })
   // Writing without spaces stands there, too, and no part of an address.
   for (const first of ['お知らせ\n', '> ', '- ', '\n']) {
     const { signs } = measure(beginning(first + '本日は'.repeat(1500)).blocks)

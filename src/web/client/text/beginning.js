@@ -1,6 +1,7 @@
 // The beginning of a text, which is all that the page holds of a long one until somebody opens it: a browser lays out what can't be seen,
 // too.
 
+import { withoutPiles } from '../base/marks.js'
 import { parse } from './markdown.js'
 import { spoken } from './nodes.js'
 
@@ -29,10 +30,11 @@ const MOST_READ = 2 * MOST_SIGNS
  */
 export function beginning(text, names = {}) {
   const cut = new Cut()
+  const shown = withoutPiles(text)
   // Not within an address: none is longer than what is left out then.
-  const read = text.length > MOST_READ ? text.slice(0, MOST_READ).replace(/\s(?=\S*:\/\/)\S{1,2100}$/, '') : text
+  const read = shown.length > MOST_READ ? shown.slice(0, MOST_READ).replace(/\s(?=\S*:\/\/)\S{1,2100}$/, '') : shown
   const blocks = cut.blocks(parse(read, names))
-  return { blocks, isWhole: cut.isWhole && text.length <= MOST_READ }
+  return { blocks, isWhole: cut.isWhole && shown.length <= MOST_READ }
 }
 
 class Cut {
