@@ -59,13 +59,13 @@ impl Run {
     }
 
     async fn make() -> Run {
-        let scene = Arc::new(Scene::make().await);
-        let rows = each_row(&scene, table(), |scene, row| async move {
-            let answers = answers(&scene, &row, &scene.callers).await;
+        let stage = Stage::of(Scene::make().await);
+        let look = |stage: Arc<Stage>, row: Row| async move {
+            let answers = stage.answers(&row, &stage.scene.callers).await;
             (row, answers)
-        })
-        .await;
-        Run { names: scene.names(), rows }
+        };
+        let rows = stage.each_row(table(), look).await;
+        Run { names: stage.scene.names(), rows }
     }
 }
 
@@ -93,56 +93,76 @@ impl Row {
     }
 }
 
-/// Looks at rows, some at a time: a thousand servers begin and end.
-async fn each_row<T, F>(
-    scene: &Arc<Scene>,
-    rows: Vec<Row>,
-    look: impl Fn(Arc<Scene>, Row) -> F + Clone + Send + 'static,
-) -> Vec<T>
-where
-    T: Send + 'static,
-    F: Future<Output = T> + Send,
-{
-    let left = Arc::new(Mutex::new(rows));
-    let mut hands = JoinSet::new();
-    for _ in 0..4 {
-        let (scene, left, look) = (scene.clone(), left.clone(), look.clone());
-        hands.spawn(async move {
-            let mut found = Vec::new();
-            let next = || left.lock().unwrap().pop();
-            while let Some(row) = next() {
-                found.push(look(scene.clone(), row).await);
-            }
-            found
-        });
-    }
-    hands.join_all().await.into_iter().flatten().collect()
+/// GETs that write.
+const WRITING: [&str; 2] = [FEEDS[0], "GET /users/switch-org/{slug}"];
+
+/// Servers on copies of a scene. One on which something was done ends, because the next call would meet its traces; the others wait
+/// for it.
+struct Stage {
+    scene: Scene,
+    idle: Mutex<Vec<Server>>,
 }
 
-/// What the row's operation answers each of the callers.
-async fn answers(scene: &Scene, row: &Row, callers: &[Client]) -> Vec<Answered> {
-    let operation = Operation::named(&row.operation);
-    let mut answers: Vec<Answered> = Vec::new();
-    let mut server = scene.server().await;
-    for caller in callers {
-        // What was done changed the scene; what was refused did not.
-        let done = answers.last().is_some_and(|last| last.status < 300);
-        if operation.method != "GET" && done {
-            server.stop().await;
-            server = scene.server().await;
-        }
-        let answered = Answered::call(
-            &caller.at(&server.origin),
-            &operation,
-            scene.path(&operation.method, &operation.path),
-            scene.body(&row.body),
-        )
-        .await;
-        assert!(answered.status < 500, "{} as {}: {}", row.operation, caller.email, answered.answer);
-        answers.push(answered);
+impl Stage {
+    fn of(scene: Scene) -> Arc<Stage> {
+        Arc::new(Stage { scene, idle: Mutex::default() })
     }
-    server.stop().await;
-    answers
+
+    /// What the row's operation answers each of the callers.
+    async fn answers(&self, row: &Row, callers: &[Client]) -> Vec<Answered> {
+        let operation = Operation::named(&row.operation);
+        let path = self.scene.path(&operation.method, &operation.path);
+        let may_write = operation.method != "GET" || WRITING.contains(&row.operation.as_str());
+        let mut answers: Vec<Answered> = Vec::new();
+        for caller in callers {
+            let idle = self.idle.lock().unwrap().pop();
+            let server = match idle {
+                Some(server) => server,
+                None => self.scene.server().await,
+            };
+            let body = self.scene.body(&row.body);
+            let answered = Answered::call(&caller.at(&server.origin), &operation, path.clone(), body).await;
+            assert!(answered.status < 500, "{} as {}: {}", row.operation, caller.email, answered.answer);
+            if may_write && answered.status < 300 {
+                server.stop().await;
+            } else {
+                self.idle.lock().unwrap().push(server);
+            }
+            answers.push(answered);
+        }
+        answers
+    }
+
+    /// Looks at rows, some at a time, and ends the servers.
+    async fn each_row<T, F>(
+        self: &Arc<Self>,
+        rows: Vec<Row>,
+        look: impl Fn(Arc<Stage>, Row) -> F + Clone + Send + 'static,
+    ) -> Vec<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send,
+    {
+        let left = Arc::new(Mutex::new(rows));
+        let mut hands = JoinSet::new();
+        for _ in 0..4 {
+            let (stage, left, look) = (self.clone(), left.clone(), look.clone());
+            hands.spawn(async move {
+                let mut found = Vec::new();
+                let next = || left.lock().unwrap().pop();
+                while let Some(row) = next() {
+                    found.push(look(stage.clone(), row).await);
+                }
+                found
+            });
+        }
+        let found = hands.join_all().await.into_iter().flatten().collect();
+        let idle = std::mem::take(&mut *self.idle.lock().unwrap());
+        for server in idle {
+            server.stop().await;
+        }
+        found
+    }
 }
 
 /// Describes what is wrong with a row, if anything.

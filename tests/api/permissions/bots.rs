@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tidings::domain::scopes::Scope;
 
-use super::{Row, answers, each_row, table};
+use super::{Row, Stage, table};
 use crate::{
     harness::{Client, text},
     scene::{ADMIN, GUEST, MEMBER, OWNER, Scene},
@@ -49,10 +49,10 @@ async fn with_bots() -> (Scene, Vec<Bot>) {
 }
 
 /// What is wrong with the answers of a row's operation.
-async fn wrong(scene: &Scene, bots: &[Bot], row: &Row) -> Vec<String> {
+async fn wrong(stage: &Stage, bots: &[Bot], row: &Row) -> Vec<String> {
     let is_open = Scope::ALL.into_iter().any(|scope| scope.operations().contains(&&*row.operation));
     let callers: Vec<_> = bots.iter().map(|bot| bot.program.clone()).collect();
-    let answered = answers(scene, row, &callers).await;
+    let answered = stage.answers(row, &callers).await;
     let mut found = Vec::new();
     for (bot, answered) in bots.iter().zip(&answered) {
         let (status, code) = (answered.status, answered.answer["code"].as_str().unwrap_or_default());
@@ -71,11 +71,12 @@ async fn wrong(scene: &Scene, bots: &[Bot], row: &Row) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bot_gets_what_its_owner_would_get_and_nothing_once_they_are_gone() {
     let (scene, bots) = with_bots().await;
-    let (scene, bots) = (Arc::new(scene), Arc::new(bots));
-    let look = move |scene: Arc<Scene>, row: Row| {
+    let bots = Arc::new(bots);
+    let look = move |stage: Arc<Stage>, row: Row| {
         let bots = bots.clone();
-        async move { wrong(&scene, &bots, &row).await }
+        async move { wrong(&stage, &bots, &row).await }
     };
-    let wrong = each_row(&scene, table().into_iter().filter(Row::heeds_session).collect(), look).await.concat();
+    let rows = table().into_iter().filter(Row::heeds_session).collect();
+    let wrong = Stage::of(scene).each_row(rows, look).await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use rusqlite::Connection;
 
-use super::{ANONYMOUS, FEEDS, Row, answers, each_row, table};
+use super::{ANONYMOUS, FEEDS, Row, Stage, table};
 use crate::{
     harness::{Client, Server, blob},
     operations::Operation,
@@ -27,9 +27,9 @@ fn callers(scene: &Scene, row: &Row) -> [(&'static str, Client, u16); 4] {
 }
 
 /// What is wrong with the answers of a row's operation.
-async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
-    let callers = callers(scene, row);
-    let answers = answers(scene, row, &callers.each_ref().map(|(_, client, _)| client.clone())).await;
+async fn wrong(stage: &Stage, row: &Row) -> Vec<String> {
+    let callers = callers(&stage.scene, row);
+    let answers = stage.answers(row, &callers.each_ref().map(|(_, client, _)| client.clone())).await;
     let compared = callers.iter().zip(&answers).filter(|((_, _, expected), answered)| *expected != answered.status);
     let line = |(name, expected, found)| format!("{}: {name}: {expected} expected, {found} found", row.operation);
     compared.map(|((name, _, expected), answered)| line((name, expected, answered.status))).collect()
@@ -37,8 +37,8 @@ async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_heeds_a_cookie_only_from_a_page_of_this_server_and_for_its_user() {
-    let scene = Arc::new(Scene::make().await);
-    let wrong = each_row(&scene, table(), |scene, row| async move { wrong(&scene, &row).await }).await.concat();
+    let look = |stage: Arc<Stage>, row: Row| async move { wrong(&stage, &row).await };
+    let wrong = Stage::of(Scene::make().await).each_row(table(), look).await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

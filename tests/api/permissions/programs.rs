@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use tidings::domain::scopes::{self, Scope};
 
-use super::{Row, answers, each_row, table};
+use super::{Row, Stage, table};
 use crate::{
     harness::Client,
     scene::{OWNER, Scene},
@@ -18,8 +18,8 @@ fn scope_of(operation: &str) -> Option<Scope> {
 }
 
 /// What is wrong with the answers of a row's operation.
-async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
-    let programs = &scene.programs;
+async fn wrong(stage: &Stage, row: &Row) -> Vec<String> {
+    let programs = &stage.scene.programs;
     let (owner, is_for_one_channel) = (row.expected[OWNER], scopes::admits_channel_limited_tokens(&row.operation));
     let scope = scope_of(&row.operation);
     let mut callers: Vec<(&str, &Client)> = vec![("all scopes", &programs.all)];
@@ -31,7 +31,7 @@ async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
             ("in another channel", &programs.elsewhere),
         ]);
     }
-    let answered = answers(scene, row, &callers.iter().map(|(_, client)| (*client).clone()).collect::<Vec<_>>()).await;
+    let answered = stage.answers(row, &callers.iter().map(|(_, client)| (*client).clone()).collect::<Vec<_>>()).await;
     let mut found = Vec::new();
     for ((name, _), answered) in callers.iter().zip(&answered) {
         let (status, code) = (answered.status, answered.answer["code"].as_str().unwrap_or_default());
@@ -57,12 +57,9 @@ async fn wrong(scene: &Scene, row: &Row) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_does_what_its_scopes_and_channels_open_and_nothing_else() {
-    let scene = Arc::new(Scene::make().await);
-    let wrong = each_row(&scene, table().into_iter().filter(Row::heeds_session).collect(), |scene, row| async move {
-        wrong(&scene, &row).await
-    })
-    .await
-    .concat();
+    let look = |stage: Arc<Stage>, row: Row| async move { wrong(&stage, &row).await };
+    let rows = table().into_iter().filter(Row::heeds_session).collect();
+    let wrong = Stage::of(Scene::make().await).each_row(rows, look).await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
