@@ -136,7 +136,7 @@ fn changed(template: &str, path: &str, parameters: &str) -> String {
 async fn every_refusal_has_the_status_the_code_and_the_words_of_its_row() {
     let run = Run::get().await;
     let found = run.rows.iter().map(|(row, answered)| {
-        let said = |field: &str| run.names.clone().text(answered.answer[field].as_str().unwrap_or_default());
+        let said = |field: &str| run.names.clone().text(answered.answer[field].as_str().unwrap_or_default(), field);
         let (status, code, words) = (answered.status.to_string(), said("code"), said("message"));
         Row { status, code, words, ..row.clone() }
     });

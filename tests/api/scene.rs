@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidings::{config::OrganisationsBy, domain::scopes::Scope};
-use uuid::Uuid;
 
 use crate::{
     harness::{Client, Reply, Server, text},
@@ -163,10 +162,10 @@ impl Scene {
         (!filled.is_empty()).then(|| serde_json::from_str(&filled).unwrap_or_else(|err| panic!("{filled}: {err}")))
     }
 
-    /// The scene's own identifiers, which get the same numbers in each recording.
+    /// The scene's own identifiers, which are the same in each recording.
     pub fn names(&self) -> Names {
-        let ids = self.own.iter().filter(|(_, value)| Uuid::parse_str(value).is_ok()).map(|(_, value)| value.clone());
-        Names::beginning_with(ids.chain(self.callers.iter().map(|caller| caller.user_id.clone())))
+        let callers = CALLERS.into_iter().zip(&self.callers).map(|(kind, caller)| (kind, &*caller.user_id));
+        Names::of(self.own.iter().map(|(name, value)| (*name, &**value)).chain(callers))
     }
 
     pub fn filled(&self, template: &str) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::http::failure::Reason;
+use crate::error::Code;
 
 /// The recorded examples of an operation.
 #[derive(Default, Deserialize)]
@@ -17,8 +17,8 @@ pub struct Recorded {
     pub request: Option<Value>,
     /// The body of a success, by status; null for none.
     pub answers: BTreeMap<String, Value>,
-    /// The refusals by status and message.
-    pub refusals: BTreeMap<String, BTreeMap<String, Reason>>,
+    /// The codes of refusals by status.
+    pub refusals: BTreeMap<String, Vec<Code>>,
 }
 
 /// The examples by operation, as in `GET /channels/{channel_id}`.

@@ -92,7 +92,7 @@ fn referred_nullable(schema: &mut Value) -> Option<String> {
     Some(parts.first()?["$ref"].as_str()?.rsplit('/').next()?.to_owned())
 }
 
-/// The texts of a failure for people, and its code for programs.
+/// The words of a failure, and what it tells programs.
 struct Said {
     message: String,
     reason: Reason,
@@ -101,6 +101,12 @@ struct Said {
 impl From<&Error> for Said {
     fn from(err: &Error) -> Self {
         Said { message: err.to_string(), reason: err.into() }
+    }
+}
+
+impl From<Code> for Said {
+    fn from(code: Code) -> Self {
+        Said { message: code.meaning().0.to_owned(), reason: code.into() }
     }
 }
 
@@ -148,14 +154,13 @@ impl Operation<'_> {
         response
     }
 
-    /// The documented failure of this status, if the operation answers it. One whose words are the same for all operations
+    /// The documented failure of this status, if the operation answers it. One whose codes are the same for all operations
     /// is shared.
     fn failure(&self, status: &str, response: Value, shared: &mut BTreeMap<String, Value>) -> Option<Value> {
         let general = self.general(status);
         let mut words: Vec<Said> = general.iter().flat_map(|(_, refusals)| refusals.iter().map(Said::from)).collect();
-        let recorded = self.recorded.refusals.get(status).into_iter().flatten();
-        let own = recorded.filter(|(message, _)| words.iter().all(|said| said.message != **message));
-        let own: Vec<_> = own.map(|(message, reason)| Said { message: message.clone(), reason: reason.clone() }).collect();
+        let recorded = self.recorded.refusals.get(status).into_iter().flatten().copied();
+        let own: Vec<_> = recorded.filter(|code| words.iter().all(|said| said.reason.code != *code)).map(Said::from).collect();
         match general {
             Some((name, _)) if own.is_empty() => {
                 let name = format!("{name}{}", self.variant());
@@ -197,7 +202,7 @@ impl Operation<'_> {
     /// Whether a session is needed, or looked at if there is one, and so refused if its token is invalid.
     fn looks_at_sessions(&self) -> bool {
         let is_needed = self.fields["security"].as_array().is_some_and(|schemes| !schemes.is_empty());
-        is_needed || self.recorded.refusals.get("401").is_some_and(|refusals| refusals.contains_key(ACCESS_TOKEN_INVALID))
+        is_needed || self.recorded.refusals.get("401").is_some_and(|codes| codes.contains(&Code::TokenInvalid))
     }
 
     /// Which of the forms of failures this operation's have, as the end of a name.
@@ -212,7 +217,10 @@ impl Operation<'_> {
     fn with_words(&self, status: &str, mut response: Value, words: &[Said]) -> Value {
         let code = status.parse().expect("a status is a number");
         let example = |Said { message, reason }: &Said| {
-            (slug(message), json!({ "summary": message, "value": failure::example(code, message, reason, self.path) }))
+            (
+                reason.code.name().to_owned(),
+                json!({ "summary": message, "value": failure::example(code, message, reason, self.path) }),
+            )
         };
         let examples: Map<_, _> = words.iter().map(example).collect();
         show(&mut response, |media| media["examples"] = Value::Object(examples.clone()));
@@ -250,10 +258,4 @@ fn header(status: &str) -> Option<(&'static str, &'static str, Value)> {
 fn show(body: &mut Value, change: impl Fn(&mut Value)) {
     let types = body.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten();
     types.for_each(|(_, media)| change(media));
-}
-
-/// A name for an example: the first words of what it says.
-fn slug(said: &str) -> String {
-    let words = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.take(8).map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }

@@ -10,7 +10,7 @@ use poem_openapi::{
     error::{AuthorizationError, ParseParamError},
     registry::{MetaResponses, Registry},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{auth::BEARER_REQUIRED, body::Faulty, json::Json};
@@ -59,7 +59,7 @@ struct ErrorBody {
 }
 
 /// A field of the body, or a parameter, that is at fault.
-#[derive(Object, Clone, Serialize, Deserialize)]
+#[derive(Object, Clone, Serialize)]
 #[oai(rename = "FailureField")]
 struct Faulted {
     /// The name; a field inside of another has the names of both, as in `permissions.permission_list`.
@@ -72,9 +72,9 @@ struct Faulted {
 }
 
 /// The fields of a failure that programs read.
-#[derive(Clone, Deserialize)]
+#[derive(Clone)]
 pub struct Reason {
-    code: Code,
+    pub code: Code,
     limit: Option<u64>,
     retry_after: Option<u64>,
     fields: Option<Vec<Faulted>>,
@@ -86,6 +86,12 @@ impl From<&Error> for Reason {
         let field = err.as_input_refusal().and_then(|refusal| refusal.field.clone());
         let fields = field.map(|field| vec![Faulted { field, code, limit }]);
         Reason { code, limit, retry_after: err.retry_after(), fields }
+    }
+}
+
+impl From<Code> for Reason {
+    fn from(code: Code) -> Self {
+        Reason { code, limit: None, retry_after: None, fields: None }
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     harness::{Client, PASSWORD, Reply, Server, text},
     names::Names,
+    operations::by_line,
     receiver::{Received, Receiver},
     shapes::assert_conforms,
     socket::Socket,
@@ -34,7 +35,7 @@ async fn the_recorded_messages_and_their_catalogue_agree_with_a_run() {
     let document = server.anonymous().get("/asyncapi.json").await.expect(200);
     let recorded = record(&server).await;
     server.stop().await;
-    agree(&root().join("src/api/asyncapi/examples.json"), &format!("{recorded:#}\n"), "is another than a run's");
+    agree(&root().join("src/api/asyncapi/examples.json"), &by_line(&recorded), "is another than a run's");
 
     let (messages, schemas) = (&document["components"]["messages"], document["components"]["schemas"].as_object().unwrap());
     let mut fields = Fields::new(schemas);
@@ -171,13 +172,20 @@ async fn record(server: &Server) -> Value {
         }
     }
 
-    let mut names = Names::default();
+    let names = Names::of([
+        ("ada", &*ada.user_id),
+        ("grace", &*grace.user_id),
+        ("joan", &*joan.user_id),
+        ("organisation", &*organisation),
+        ("channel", &*channel),
+        ("webhook", &*hook.id),
+    ]);
     let events = pushed().into_iter().map(|key| {
         let (channels, payload) = run.seen.get(key).unwrap_or_else(|| panic!("the run has no {key}")).clone();
-        (key, json!({ "channels": channels, "payload": names.replace(payload) }))
+        (key, json!({ "channels": channels, "payload": names.clone().replace(payload, key) }))
     });
     let events: BTreeMap<_, _> = events.collect();
-    let deliveries = DeliveryKind::ALL.map(|kind| (kind.name(), shown(&mut names, &sent[kind.name()])));
+    let deliveries = DeliveryKind::ALL.map(|kind| (kind.name(), shown(names.clone(), kind, &sent[kind.name()])));
     json!({ "events": events, "deliveries": BTreeMap::from(deliveries) })
 }
 
@@ -289,10 +297,10 @@ impl Run {
 const SIGNATURE: &str = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=";
 
 /// A delivery as an example.
-fn shown(names: &mut Names, received: &Received) -> Value {
-    let payload = names.replace(received.json());
+fn shown(mut names: Names, kind: DeliveryKind, received: &Received) -> Value {
+    let payload = names.replace(received.json(), kind.name());
     let headers = json!({
-        "webhook-id": names.replace(received.id().into()),
+        "webhook-id": names.text(received.id(), "webhook-id"),
         "webhook-timestamp": received.header("webhook-timestamp").parse::<u64>().map(|_| "1799168801").unwrap(),
         "webhook-signature": received.header("webhook-signature").strip_prefix("v1,").map(|_| SIGNATURE).unwrap(),
     });

@@ -1,9 +1,9 @@
-//! src/api/document/examples.json: an example of each operation's request and success, and the words of its refusals, from
+//! src/api/document/examples.json: an example of each operation's request and success, and the codes of its refusals, from
 //! runs of the permissions, the refusals, and of what needs another state than the scene's.
 
 mod states;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::{generated::agree, root};
 use crate::{
     harness::Server,
     names::Names,
-    operations::{Operation, operations},
+    operations::{Operation, by_line, operations},
     permissions, refusals,
     scene::{Answered, CALLERS},
 };
@@ -30,7 +30,7 @@ struct Example {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, Value>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    refusals: BTreeMap<String, BTreeMap<String, Value>>,
+    refusals: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,7 +60,7 @@ async fn the_documents_examples_agree_with_a_run() {
         assert!(!example.answers.is_empty(), "{name} never succeeded");
         assert_eq!(example.request.is_some(), operation.has_body(), "{name}: a request");
     }
-    let text = serde_json::to_string_pretty(&examples.0).unwrap() + "\n";
+    let text = by_line(&serde_json::to_value(&examples.0).unwrap());
     agree(&root().join("src/api/document/examples.json"), &text, "is another than a run's");
 }
 
@@ -68,30 +68,30 @@ async fn the_documents_examples_agree_with_a_run() {
 pub struct Examples(BTreeMap<String, Example>);
 
 impl Examples {
-    /// Notes an answer: the first success of each status, and all different words of refusals.
+    /// Notes an answer: the first success of each status, and the codes of all refusals.
     pub fn take(&mut self, names: &Names, answered: &Answered) {
-        let example = self.0.entry(answered.operation.clone()).or_default();
-        let (status, mut names) = (answered.status.to_string(), names.clone());
+        let (operation, mut names) = (&answered.operation, names.clone());
+        let example = self.0.entry(operation.clone()).or_default();
         if answered.status >= 300 {
-            let words = names.text(answered.answer["message"].as_str().expect("a failure has a message"));
-            example.refusals.entry(status).or_default().insert(words, reason(&answered.answer));
+            let code = answered.answer["code"].as_str().expect("a failure has a code");
+            example.refusals.entry(answered.status.to_string()).or_default().insert(code.to_owned());
             return;
         }
         if example.answers.is_empty() {
-            let operation = Operation::named(&answered.operation);
-            example.request = answered.request.clone().map(|request| names.replace(request));
-            let parameters = parameters(&operation.path, &answered.path);
-            example.parameters = parameters.map(|(name, value)| (name, names.replace(value))).collect();
+            example.request = answered.request.clone().map(|request| names.replace(request, operation));
+            let template = Operation::named(operation).path;
+            let parameters = parameters(&template, &answered.path).map(|(name, value)| {
+                let value = names.replace(value, &format!("{operation} {name}"));
+                (name, value)
+            });
+            example.parameters = parameters.collect();
         }
-        let answer = if answered.status == 204 { Value::Null } else { names.replace(shortened(answered.answer.clone())) };
-        example.answers.entry(status).or_insert(answer);
+        let answer = match answered.status {
+            204 => Value::Null,
+            _ => names.replace(shortened(answered.answer.clone()), operation),
+        };
+        example.answers.entry(answered.status.to_string()).or_insert(answer);
     }
-}
-
-/// What a refusal tells programs.
-fn reason(answer: &Value) -> Value {
-    let fields = ["code", "limit", "retry_after", "fields"].into_iter();
-    fields.filter_map(|name| Some((name.to_owned(), answer.get(name)?.clone()))).collect()
 }
 
 /// The parameters of a call by name, from the template of its path, its path and its query.
