@@ -1,7 +1,7 @@
 //! Checks of rights: all of them are here. Each function is a verb of the rules, such as [`require_poster`]; it checks inside the
 //! caller's transaction, and returns the rows it read or the operation's documented error. Unknown and hidden records get
 //! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
-//! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights and scopes.
+//! [`OUTSIDER`] where it lists only 403.
 
 #[macro_use]
 mod bot_owners;

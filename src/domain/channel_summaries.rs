@@ -1,5 +1,4 @@
-//! Overviews of channels for lists: a channel with its newest post and its oldest webhook. Uses channels and
-//! messages; no other area uses it.
+//! Overviews of channels for lists: a channel with its newest post and its oldest webhook.
 
 use std::collections::HashMap;
 

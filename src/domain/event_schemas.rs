@@ -1,5 +1,4 @@
-//! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses accounts,
-//! channels, commands, log, messages, organisations, reminders and webhooks; no other area uses it.
+//! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 

@@ -1,5 +1,5 @@
 //! The data of a client's first screen, in one state of the database: the account, its organisations, and one of them with its
-//! channels. Uses access, accounts, channels and organisations; no other area uses it.
+//! channels.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! Reminders: what the server tells a user at a time that the user has chosen. Nobody else sees them. Uses access,
-//! accounts, the log, page and text.
+//! Reminders: what the server tells a user at a time that the user has chosen. Nobody else sees them.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;

@@ -1,8 +1,7 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
 //! Below: registration, passwords, sessions, tokens of programs, known devices, identities of other issuers, profiles, custom
-//! statuses, proofs of the mailbox, mailed links, their one-time tokens and codes, and the command line's operations. Uses access, deferred_work, the
-//! log, mail_queue, page, scopes and text.
+//! statuses, proofs of the mailbox, mailed links, their one-time tokens and codes, and the command line's operations.
 
 pub mod address_migration;
 pub mod by_operator;

@@ -2,7 +2,7 @@
 //! every revocation of rights ([`revocations`]). Most events have a [`publication_envelope`]. Its consumers keep their cursors
 //! in [`cursors`].
 //!
-//! Uses slice_byte_budget only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
+//! `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
 
 pub mod cursors;
 pub mod events;

@@ -1,7 +1,7 @@
 //! Messages: top-level posts, each of which starts a thread, and replies.
 //!
 //! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the
-//! search with its index. Uses access, accounts, slice_byte_budget, channels, deferred_work, log, page and text.
+//! search with its index.
 
 pub mod action_buttons;
 mod channel_counters;

@@ -1,8 +1,7 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
 //! Below: who makes them, members, the search for them, former members, memberships, how members leave, bots, who gets a
-//! leaver's bots, the event about a member, roles, slugs, invitations, join links, and what links are for. Uses access,
-//! accounts, channels, deferred_work, the log, mail_queue, page, rights and text.
+//! leaver's bots, the event about a member, roles, slugs, invitations, join links, and what links are for.
 
 pub mod bot_callbacks;
 mod bot_succession;

@@ -1,8 +1,7 @@
 //! Streams: the push channels `<channel>`, `<thread>`, `<organisation>`, `<organisation>/<user>` and `<user>`, and who may hear
 //! them. [`fan_out`] turns rows of the event log into live [`publication_cache`], [`recovery`] gives clients what they missed,
 //! [`centrifugo_forwarding`] feeds an external Centrifugo, and [`program_publications`] logs what other programs publish.
-//! Rights are checked at each subscription and whenever they change. Uses access, channels, log and messages; no other area of
-//! the domain uses it.
+//! Rights are checked at each subscription and whenever they change.
 
 pub mod centrifugo_forwarding;
 pub mod fan_out;

@@ -1,8 +1,7 @@
 //! Webhooks of channels: created, changed and deleted here. In, programs post through a secret address ([`incoming_posts`]);
 //! out, messages are delivered to other servers ([`delivery`]); [`history`] records both. Only a channel's owner and holders of
 //! `manage:webhooks` manage and see its webhooks. A webhook works while its owner has access to the channel, and delivers while
-//! the member who answers for its address has access, too ([`owners`]). Uses access, log, mail_queue, messages, page,
-//! program_urls, rights, scopes, slice_byte_budget and text.
+//! the member who answers for its address has access, too ([`owners`]).
 
 pub mod by_operator;
 pub mod channel_purging;
