@@ -17,6 +17,7 @@ const MARK: u8 = b'~';
 /// A masked text frame with an empty object, under a key of zeros: the answer to a ping.
 const PONG: [u8; 8] = [0x81, 0x82, 0, 0, 0, 0, b'{', b'}'];
 const TEXT_FRAME: u8 = 0x81;
+const CONTINUATION: u8 = 0;
 const HANDSHAKE: &[u8] = b"GET /connection/websocket HTTP/1.1\r\nhost: bench\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\
     sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
@@ -25,6 +26,8 @@ pub struct Socket {
     buffer: Vec<u8>,
     /// Bytes of the buffer that belong to frames that were read.
     taken: usize,
+    /// The pieces of a message that came in several frames.
+    pieces: Vec<u8>,
 }
 
 impl Socket {
@@ -32,7 +35,7 @@ impl Socket {
     pub async fn open(address: SocketAddr, from: IpAddr, command: &str) -> io::Result<Socket> {
         let mut stream = connect(address, Some(from)).await?;
         stream.write_all(HANDSHAKE).await?;
-        let mut socket = Socket { stream, buffer: Vec::with_capacity(1024), taken: 0 };
+        let mut socket = Socket { stream, buffer: Vec::with_capacity(1024), taken: 0, pieces: Vec::new() };
         let end = loop {
             socket.more().await?;
             if let Some(end) = socket.buffer.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -54,8 +57,9 @@ impl Socket {
         Ok(())
     }
 
-    /// The next frame with anything but pings, and how many publications it pushes. The pings are answered.
-    pub async fn frame(&mut self) -> io::Result<(&[u8], usize)> {
+    /// The next message with anything but pings, and how many publications it pushes. The pings are answered.
+    pub async fn message(&mut self) -> io::Result<(&[u8], usize)> {
+        self.pieces.clear();
         loop {
             let Some((begin, end)) = frame_in(&self.buffer[self.taken..]) else {
                 self.buffer.drain(..self.taken);
@@ -63,17 +67,25 @@ impl Socket {
                 self.more().await?;
                 continue;
             };
-            let (opcode, begin, end) = (self.buffer[self.taken] & 0x0f, self.taken + begin, self.taken + end);
+            let (first, begin, end) = (self.buffer[self.taken], self.taken + begin, self.taken + end);
+            let (is_last, opcode) = (first & 0x80 != 0, first & 0x0f);
             self.taken = end;
             if opcode == 8 {
                 return Err(io::Error::other(format!("closed: {}", String::from_utf8_lossy(&self.buffer[begin..end]))));
             }
-            let lines = Lines::of(&self.buffer[begin..end]);
+            if !is_last || opcode == CONTINUATION {
+                self.pieces.extend_from_slice(&self.buffer[begin..end]);
+            }
+            if !is_last {
+                continue;
+            }
+            let is_in_pieces = opcode == CONTINUATION;
+            let lines = Lines::of(if is_in_pieces { &self.pieces } else { &self.buffer[begin..end] });
             if lines.pings > 0 {
                 self.stream.write_all(&PONG).await?;
             }
             if lines.all > lines.pings {
-                return Ok((&self.buffer[begin..end], lines.pushes));
+                return Ok((if is_in_pieces { &self.pieces } else { &self.buffer[begin..end] }, lines.pushes));
             }
         }
     }

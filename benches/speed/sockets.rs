@@ -123,7 +123,7 @@ async fn open(plan: &Rc<Plan>, seen: &Rc<RefCell<Seen>>) -> (JoinSet<()>, String
             opening.spawn_local(async move {
                 let _slot = slots.acquire().await.unwrap();
                 let mut socket = Socket::open(plan.address, plan.person(n), &command).await.unwrap();
-                let answer = String::from_utf8(socket.frame().await.unwrap().0.to_vec()).unwrap();
+                let answer = String::from_utf8(socket.message().await.unwrap().0.to_vec()).unwrap();
                 (socket, answer)
             });
         }
@@ -150,7 +150,7 @@ pub fn times(text: &[u8]) -> impl Iterator<Item = u32> {
 /// Counts what arrives at one socket. The one that completes a message on all of `sockets` says so.
 async fn listen(mut socket: Socket, plan: Rc<Plan>, seen: Rc<RefCell<Seen>>, sockets: usize, is_first: bool) {
     let mut heard = 0;
-    while let Ok((frame, pushes)) = socket.frame().await {
+    while let Ok((frame, pushes)) = socket.message().await {
         let seen = &mut *seen.borrow_mut();
         if is_first {
             seen.frame = String::from_utf8_lossy(frame).into_owned();
@@ -209,11 +209,11 @@ async fn recover_one(plan: Rc<Plan>, n: usize, command: String, messages: usize)
 
 async fn attempt(plan: &Plan, n: usize, command: &str, messages: usize) -> std::io::Result<(Socket, String, usize)> {
     let mut socket = Socket::open(plan.address, plan.person(n), command).await?;
-    let answer = String::from_utf8_lossy(socket.frame().await?.0).into_owned();
+    let answer = String::from_utf8_lossy(socket.message().await?.0).into_owned();
     let mut heard = recovered(answer.as_bytes());
     if answer.contains(r#""recovered":true"#) {
         while heard < messages {
-            heard += socket.frame().await?.1;
+            heard += socket.message().await?.1;
         }
     }
     Ok((socket, answer, heard))
