@@ -54,6 +54,38 @@ fn every_relative_link_in_a_document_names_a_file() {
     }
 }
 
+/// Files that are not ours: users have them.
+const OF_USERS: [&str; 3] = ["mcp.json", "manifest.json", "team.txt"];
+const ENDS: [&str; 9] = [".rs", ".js", ".mjs", ".sql", ".sh", ".py", ".css", ".toml", ".md"];
+
+/// The files that a text names between backticks, but addresses below the server.
+fn named_files(text: &str) -> impl Iterator<Item = &str> {
+    let named = text.split('`').skip(1).step_by(2).filter(|name| ENDS.iter().any(|end| name.ends_with(end)));
+    let is_path = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+    named.filter(move |name| is_path(name) && !name.starts_with(['/', '.']))
+}
+
+/// Of a path, the end is enough.
+#[test]
+fn every_file_that_a_document_or_a_comment_names_exists() {
+    let all: Vec<_> =
+        ["src", "tests", "benches", "docs", "examples"].iter().flat_map(|folder| files(&root().join(folder))).collect();
+    let top = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let known: Vec<_> = all.iter().cloned().chain(top).collect();
+    let written = documents().into_iter().map(|document| root().join(document)).chain(all);
+    let mut missing = Vec::new();
+    for file in written.filter(|file| file.extension().is_some_and(|end| end == "md" || end == "rs")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let is_code = file.extension().is_some_and(|end| end == "rs");
+        for line in text.lines().filter(|line| !is_code || line.trim_start().starts_with("//")) {
+            let gone =
+                named_files(line).filter(|name| !OF_USERS.contains(name) && !known.iter().any(|path| path.ends_with(name)));
+            missing.extend(gone.map(|name| format!("{}: {name}", file.display())));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 #[test]
 fn the_readme_has_at_most_150_lines() {
     let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();

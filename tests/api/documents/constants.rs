@@ -76,7 +76,7 @@ fn product(expression: &str) -> u64 {
     }
 }
 
-/// `domain/webhooks/replay.rs` is `domain::webhooks::delivery::replay`, and `api/mod.rs` is `api`.
+/// `domain/webhooks/delivery/replay.rs` is `domain::webhooks::delivery::replay`, and `api/mod.rs` is `api`.
 fn module(path: &Path) -> String {
     let path = path.with_extension("");
     let parts: Vec<_> = path.iter().map(|part| part.to_str().unwrap()).filter(|part| *part != "mod").collect();

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::harness::{Client, Server, unknown_id};
 
-/// The bounds of `patience.rs`.
+/// The bounds of `abuse_bounds.rs`.
 const BEFORE_CONNECT: usize = 3;
 const BETWEEN_PINGS: usize = 100;
 const IN_FRAME: usize = 200;
