@@ -2,11 +2,12 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
-    sync::{Arc, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
 use ipnet::IpNet;
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
@@ -89,12 +90,12 @@ impl Site {
 
     /// The keys as of now.
     pub fn keys(&self) -> Arc<Keys> {
-        self.keys.read().expect("nothing panics while it holds this").clone()
+        self.keys.read().clone()
     }
 
     /// Puts other keys in force; the key of an external Centrifugo stays.
     pub fn replace_keys(&self, keys: Keys) {
-        *self.keys.write().expect("nothing panics while it holds this") = in_force(keys, self.push_key.as_deref());
+        *self.keys.write() = in_force(keys, self.push_key.as_deref());
     }
 
     /// Where a webhook takes in posts. `slug` is the hash of its slug.

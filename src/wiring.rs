@@ -1,13 +1,8 @@
 //! Opens the parts of the server, routes the effects of each commit to their consumers, and closes all parts in order.
 
-use std::{
-    net::SocketAddr,
-    path::Path,
-    sync::{Arc, Mutex},
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::Path, sync::Arc, thread::JoinHandle, time::Duration};
 
+use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::{sync::watch, time::timeout};
 
@@ -283,7 +278,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
 /// Refuses further writes, puts the queued ones on disk, and pushes their events. Blocks the thread.
 pub fn finish_writes(app: &App) {
     app.db.close(); // ends the writer, and with it the publisher's last sender
-    if let Some(publisher) = app.publisher.lock().expect("nothing panics while it holds this").take() {
+    if let Some(publisher) = app.publisher.lock().take() {
         _ = publisher.join();
     }
 }

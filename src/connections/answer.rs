@@ -74,7 +74,7 @@ impl Service {
             let scheme = if self.is_secure { Scheme::HTTPS } else { Scheme::HTTP };
             self.handler.get_response(request(req, scheme, self.peer, exchange)).await
         };
-        *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
+        *exchange.upgrade.lock() = response.extensions_mut().remove::<Upgrade>();
         let is_shared = response.extensions().get::<Shared>().is_some();
         let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
         let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();

@@ -125,7 +125,7 @@ impl Connection {
         };
         let parts = connection.into_parts();
         let mut stream = parts.io.into_inner().inner;
-        let upgrade = exchange.upgrade.lock().expect("nothing panics while it holds this").take();
+        let upgrade = exchange.upgrade.lock().take();
         match upgrade {
             Some(upgrade) if done.is_ok() => {
                 // A copy, because these bytes, if only none, would keep the buffer that the request was read into.

@@ -3,7 +3,7 @@
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -11,6 +11,7 @@ use std::{
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{limits::admission::Slot, push::embedded::upgrade::Upgrade};
@@ -50,17 +51,17 @@ impl Exchange {
     }
 
     pub fn phase(&self) -> Phase {
-        let state = self.state();
+        let state = self.state.lock();
         if state.is_stalled { Phase::Request } else { state.phase }
     }
 
     pub fn is_stalled(&self) -> bool {
-        self.state().is_stalled
+        self.state.lock().is_stalled
     }
 
     /// Notes that bytes have arrived.
     pub fn note_bytes_received(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Phase::Idle(_) = state.phase {
             state.phase = Phase::Head(Instant::now());
         }
@@ -99,13 +100,9 @@ impl Exchange {
 
     /// Changes the state, and tells the slot whether the server is busy: it is not while it waits for the peer.
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         change(&mut state);
         self.slot.set_busy(matches!(state.phase, Phase::Answer) && !state.is_stalled);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nothing panics while it holds this")
     }
 }
 

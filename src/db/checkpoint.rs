@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
         mpsc::{self, RecvTimeoutError, Sender},
     },
@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{figures::Figures, open};
@@ -99,7 +100,7 @@ impl Checkpoints {
 
     /// Ends the thread and closes its connection. SQLite deletes the WAL when the last connection closes.
     pub fn stop(&self) {
-        if let Some((stop, thread)) = self.thread.lock().expect("nothing panics while it holds this").take() {
+        if let Some((stop, thread)) = self.thread.lock().take() {
             drop(stop);
             _ = thread.join();
         }

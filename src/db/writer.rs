@@ -8,7 +8,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     sync::{
-        Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
@@ -16,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -170,7 +170,7 @@ impl Writer {
             let result = catch_unwind(job).unwrap_or_else(|_| Err(Error::internal("a write job panicked")));
             Ran { keep: result.is_ok(), answer: Box::new(move |batch| _ = answer.send(batch.and(result))) }
         });
-        let queue = self.queue.lock().expect("nothing panics while it holds this").clone();
+        let queue = self.queue.lock().clone();
         match queue.map(|queue| queue.try_send(Job { run, _share: reserved })) {
             Some(Ok(())) => Ok(receiver),
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => Err(BUSY),
@@ -178,7 +178,7 @@ impl Writer {
     }
 
     pub fn is_writable(&self) -> bool {
-        self.checkpoints.space() < Space::BelowFloor && self.queue.lock().expect("nothing panics while it holds this").is_some()
+        self.checkpoints.space() < Space::BelowFloor && self.queue.lock().is_some()
     }
 
     /// The queue's length in jobs and in bytes.
@@ -204,8 +204,8 @@ impl Writer {
 
     /// Refuses further jobs, and waits until the queued ones are on disk.
     pub fn close(&self) {
-        drop(self.queue.lock().expect("nothing panics while it holds this").take());
-        if let Some(thread) = self.thread.lock().expect("nothing panics while it holds this").take() {
+        drop(self.queue.lock().take());
+        if let Some(thread) = self.thread.lock().take() {
             _ = thread.join();
         }
         self.checkpoints.stop();

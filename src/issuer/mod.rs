@@ -5,12 +5,10 @@ mod claims;
 mod client;
 mod documents;
 
-use std::{
-    sync::RwLock,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use jsonwebtoken::{Algorithm, Validation};
+use parking_lot::RwLock;
 use tokio::sync::Mutex;
 use url::Url;
 
@@ -49,8 +47,6 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::ES384,
     Algorithm::EdDSA,
 ];
-
-const NO_PANIC: &str = "nothing panics while it holds this";
 
 pub struct Issuer {
     url: String,
@@ -175,11 +171,11 @@ impl Issuer {
         if tried.is_none_or(|at| at.elapsed() >= REFETCH_AFTER) {
             *tried = Some(Instant::now());
             match self.http.documents(&self.url).await {
-                Ok(documents) => *self.known.write().expect(NO_PANIC) = Known { documents, fetched: Some(Instant::now()) },
+                Ok(documents) => *self.known.write() = Known { documents, fetched: Some(Instant::now()) },
                 Err(err) => tracing::warn!(issuer = self.url, err = err.log_text(), "the issuer's keys could not be fetched"),
             }
         }
-        if !self.known.read().expect(NO_PANIC).is_fresh() {
+        if !self.known.read().is_fresh() {
             return Err(UNREACHABLE);
         }
         Ok(self.find(&find))
@@ -187,7 +183,7 @@ impl Issuer {
 
     /// Without waiting for anybody.
     fn find<T>(&self, find: impl Fn(&Documents) -> Option<T>) -> Option<T> {
-        let known = self.known.read().expect(NO_PANIC);
+        let known = self.known.read();
         if known.is_fresh() { find(&known.documents) } else { None }
     }
 }

@@ -9,13 +9,14 @@ use std::{
     mem,
     net::IpAddr,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use poem::{Request, http::HeaderMap};
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::Notify;
@@ -65,7 +66,7 @@ impl ConnectionSlots {
 
     /// A slot for a connection that was accepted. It counts for its address once it [begins](Slot::begin).
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let is_reserve = counts.all >= self.most;
         if is_reserve && counts.may_warn(Reason::Files) {
             let open = counts.all;
@@ -85,18 +86,18 @@ impl ConnectionSlots {
 
     /// How many connections are open.
     pub fn open_counts(&self) -> Open {
-        self.counts().open_counts()
+        self.counts.lock().open_counts()
     }
 
     /// How many strangers were closed for newcomers, and how many newcomers were refused, since the start.
     pub fn turned_away(&self) -> [u64; 2] {
-        let counts = self.counts();
+        let counts = self.counts.lock();
         [counts.closed, counts.refused]
     }
 
     #[cfg(test)]
     pub fn total_open(&self) -> usize {
-        self.counts().all
+        self.counts.lock().all
     }
 
     #[cfg(test)]
@@ -106,7 +107,7 @@ impl ConnectionSlots {
 
     /// Logs that accepting a connection failed.
     pub fn log_accept_failure(&self, err: &std::io::Error) {
-        if self.counts().may_warn(Reason::Accept) {
+        if self.counts.lock().may_warn(Reason::Accept) {
             tracing::warn!(%err, "can't accept connections");
         }
     }
@@ -114,10 +115,6 @@ impl ConnectionSlots {
     /// The address by which a peer is counted; `None` for a trusted proxy.
     fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
         (!client_address::is_proxy(&self.proxies, peer)).then(|| networks::network(peer))
-    }
-
-    fn counts(&self) -> MutexGuard<'_, ConnectionCounts> {
-        self.counts.lock().expect("nothing panics while it holds this")
     }
 }
 
@@ -177,8 +174,8 @@ impl Slot {
     /// closed: then the connection is refused.
     pub fn begin(&self) -> bool {
         let Some(address) = self.address else { return true };
-        let mut standing = self.standing();
-        let ticket = self.slots.counts().add_idle_stranger(address, Class::Coming, &self.closing);
+        let mut standing = self.standing.lock();
+        let ticket = self.slots.counts.lock().add_idle_stranger(address, Class::Coming, &self.closing);
         *standing = ticket.map_or(Standing::Uncounted, |ticket| Standing::Idle(Class::Coming, ticket));
         ticket.is_some()
     }
@@ -193,15 +190,15 @@ impl Slot {
     pub fn take_connect(&self) -> bool {
         self.expects_connect.store(false, Relaxed);
         self.set_busy(true);
-        self.address.is_none() || !matches!(*self.standing(), Standing::Uncounted)
+        self.address.is_none() || !matches!(*self.standing.lock(), Standing::Uncounted)
     }
 
     /// Notes whether the server answers a request of a stranger, who then is not closed for a newcomer, or waits for the
     /// client.
     pub fn set_busy(&self, is_busy: bool) {
         let Some(address) = self.address else { return };
-        let mut standing = self.standing();
-        let mut counts = self.slots.counts();
+        let mut standing = self.standing.lock();
+        let mut counts = self.slots.counts.lock();
         *standing = match (*standing, is_busy) {
             (Standing::Idle(class, ticket), true) if counts.mark_busy(address, class, ticket) => Standing::Busy(class, ticket),
             (Standing::Idle(..), true) => Standing::Uncounted, // it was closed just now
@@ -242,12 +239,12 @@ impl Slot {
 
     fn count_for(&self, user: Share, most: usize) -> bool {
         let Some(address) = self.address else { return true };
-        let mut standing = self.standing();
+        let mut standing = self.standing.lock();
         let held = Standing::Held { user, since: Instant::now(), in_use: true };
         match *standing {
             Standing::Held { user: holder, .. } if holder == user => *standing = held,
             Standing::Held { user: holder, .. } => {
-                let mut counts = self.slots.counts();
+                let mut counts = self.slots.counts.lock();
                 if !counts.add_for_user(user, most) {
                     return false;
                 }
@@ -256,7 +253,7 @@ impl Slot {
             }
             Standing::Idle(class, ticket) | Standing::Busy(class, ticket) => {
                 let is_idle = matches!(*standing, Standing::Idle(..));
-                let mut counts = self.slots.counts();
+                let mut counts = self.slots.counts.lock();
                 if !counts.add_for_user(user, most) {
                     return false;
                 }
@@ -275,7 +272,7 @@ impl Slot {
     /// Notes that a request has ended. A user's connection stays theirs for a while after a request with a session, and is
     /// given back if there was none for that long.
     pub fn note_request_end(&self, now: Instant, after: Duration) {
-        if let Standing::Held { since, in_use, .. } = &mut *self.standing()
+        if let Standing::Held { since, in_use, .. } = &mut *self.standing.lock()
             && mem::take(in_use)
         {
             *since = now;
@@ -286,31 +283,27 @@ impl Slot {
     /// Gives a user's connection back to its address if it had no request with a session for this long.
     pub fn recount_as_stranger(&self, now: Instant, after: Duration) {
         let Some(address) = self.address else { return };
-        let mut standing = self.standing();
+        let mut standing = self.standing.lock();
         let Standing::Held { user, since, in_use: false } = *standing else { return };
         if now.saturating_duration_since(since) < after {
             return;
         }
-        let mut counts = self.slots.counts();
+        let mut counts = self.slots.counts.lock();
         counts.remove_for_user(user);
         *standing = self.settle(&mut counts, address);
     }
 
     /// Whether the connection is a stranger's at an address that is more than half full.
     pub fn is_crowding_stranger(&self) -> bool {
-        let is_stranger = matches!(*self.standing(), Standing::Idle(..) | Standing::Busy(..));
-        is_stranger && self.address.is_some_and(|address| self.slots.counts().is_crowded(address))
-    }
-
-    fn standing(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().expect("nothing panics while it holds this")
+        let is_stranger = matches!(*self.standing.lock(), Standing::Idle(..) | Standing::Busy(..));
+        is_stranger && self.address.is_some_and(|address| self.slots.counts.lock().is_crowded(address))
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let standing = *self.standing();
-        let mut counts = self.slots.counts();
+        let standing = *self.standing.lock();
+        let mut counts = self.slots.counts.lock();
         counts.all -= 1;
         match (standing, self.address) {
             (Standing::Idle(class, ticket), Some(address)) => _ = counts.remove_stranger(address, class, Some(ticket)),

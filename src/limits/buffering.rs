@@ -1,10 +1,8 @@
 //! A bound on the bytes of long requests and answers that are buffered for clients, shared fairly between their addresses.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::{collections::HashMap, net::IpAddr, sync::Arc};
+
+use parking_lot::Mutex;
 
 /// Bytes of long requests in transfer and of long answers that were not read, of all addresses. Past that, an address that
 /// holds its share gets no more.
@@ -30,11 +28,7 @@ impl Buffering {
 
     #[cfg(test)]
     pub fn total_bytes(&self) -> usize {
-        self.bytes().all
-    }
-
-    fn bytes(&self) -> MutexGuard<'_, Bytes> {
-        self.0.lock().expect("nothing panics while it holds this")
+        self.0.lock().all
     }
 }
 
@@ -48,14 +42,14 @@ impl Client {
     /// Whether this address must first finish the requests and answers that are buffered for it: all addresses together
     /// are past the bound, and this one holds its share, an equal part of the bound. Those that hold more keep nobody else out.
     pub fn must_wait(&self) -> bool {
-        let bytes = self.buffering.bytes();
+        let bytes = self.buffering.0.lock();
         let own = bytes.addresses.get(&self.network);
         bytes.all >= BUFFERED && own.is_some_and(|own| *own >= (BUFFERED / bytes.addresses.len()).max(LEAST_SHARE))
     }
 
     /// Counts bytes until the guard is dropped.
     pub fn buffer(&self, bytes: usize) -> Buffered {
-        let mut counted = self.buffering.bytes();
+        let mut counted = self.buffering.0.lock();
         counted.all += bytes;
         *counted.addresses.entry(self.network).or_default() += bytes;
         drop(counted);
@@ -71,7 +65,7 @@ pub struct Buffered {
 
 impl Drop for Buffered {
     fn drop(&mut self) {
-        let mut counted = self.client.buffering.bytes();
+        let mut counted = self.client.buffering.0.lock();
         counted.all -= self.bytes;
         let share = counted.addresses.entry(self.client.network).or_default();
         *share -= self.bytes;
@@ -102,7 +96,7 @@ mod tests {
         drop((half, second, one_more));
         assert!(!slow.must_wait() && !office.must_wait(), "within the bound");
         drop(first);
-        assert!(buffering.total_bytes() == 0 && buffering.bytes().addresses.is_empty());
+        assert!(buffering.total_bytes() == 0 && buffering.0.lock().addresses.is_empty());
     }
 
     #[test]

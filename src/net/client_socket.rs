@@ -7,10 +7,11 @@ use std::{
     io::{self, ErrorKind, IoSlice, Read, Write},
     os::fd::{AsFd, BorrowedFd},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use rustix::net::{RecvFlags, recv};
 use rustls::{ServerConfig, ServerConnection};
 use tokio::{
@@ -183,7 +184,7 @@ impl Socket {
 }
 
 fn lock(session: &Mutex<ServerConnection>) -> MutexGuard<'_, ServerConnection> {
-    session.lock().expect("nothing panics while it holds a session")
+    session.lock()
 }
 
 fn flush(session: &mut ServerConnection, plain: &Plain) -> io::Result<()> {

@@ -1,10 +1,8 @@
 //! The context of live push: the parts of the server that it works with.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::{
@@ -61,7 +59,7 @@ impl Push {
         if *self.stopping.borrow() {
             return None;
         }
-        self.sockets.open.lock().expect("nothing panics while it holds this").clone()
+        self.sockets.open.lock().clone()
     }
 }
 
@@ -69,7 +67,7 @@ impl Sockets {
     /// Counts open sockets from now on. The receiver ends once the last one is closed.
     pub fn count_from_now(&self) -> mpsc::Receiver<()> {
         let (open, closed) = mpsc::channel(1);
-        *self.open.lock().expect("nothing panics while it holds this") = Some(open);
+        *self.open.lock() = Some(open);
         closed
     }
 
@@ -81,6 +79,6 @@ impl Sockets {
     /// Tells all open sockets to close, and lets no new one open.
     pub fn close_all(&self) {
         self.closing.send_replace(true);
-        drop(self.open.lock().expect("nothing panics while it holds this").take());
+        drop(self.open.lock().take());
     }
 }

@@ -1,6 +1,8 @@
 //! When users were last active, between two writes of these times.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
 
 use crate::{
     clock::Clock,
@@ -27,18 +29,18 @@ impl Activity {
 
     /// Notes that a user is active now, in a session. A job writes these times once per minute.
     pub fn note(&self, user: UserId, session: SessionId) {
-        let (now, mut noted) = (self.clock.now(), self.noted.lock().expect("nothing panics while it holds this"));
+        let (now, mut noted) = (self.clock.now(), self.noted.lock());
         noted.users.insert(user, now);
         noted.sessions.insert(session, now);
     }
 
     /// Whether the user was active since these times were last written.
     pub fn is_noted(&self, user: UserId) -> bool {
-        self.noted.lock().expect("nothing panics while it holds this").users.contains_key(&user)
+        self.noted.lock().users.contains_key(&user)
     }
 
     /// Takes the noted times, to write them.
     pub fn take(&self) -> Noted {
-        std::mem::take(&mut *self.noted.lock().expect("nothing panics while it holds this"))
+        std::mem::take(&mut *self.noted.lock())
     }
 }

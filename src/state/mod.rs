@@ -9,14 +9,10 @@ pub mod session_cache;
 pub mod setup_link;
 pub mod wakeups;
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex},
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, thread::JoinHandle, time::Duration};
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use self::{delivery::DeliveryState, hashing::Hashing, newest_pages::NewestPages, session_cache::SessionCache, wakeups::Wakeups};

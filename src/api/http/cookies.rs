@@ -5,11 +5,9 @@
 //!
 //! [`Origins::is_own_page`]: crate::net::origins::Origins::is_own_page
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use poem::{
     Endpoint, Request, Response,
     http::{HeaderMap, HeaderName, HeaderValue, header},
@@ -119,11 +117,11 @@ impl Jar {
     }
 
     pub fn add(&self, cookies: impl IntoIterator<Item = HeaderValue>) {
-        self.0.lock().expect("nothing panics while it holds this").cookies.extend(cookies);
+        self.0.lock().cookies.extend(cookies);
     }
 
     pub fn drop_pages(&self) {
-        self.0.lock().expect("nothing panics while it holds this").drops_pages = true;
+        self.0.lock().drops_pages = true;
     }
 }
 
@@ -132,7 +130,7 @@ pub async fn layer<E: Endpoint>(next: Arc<E>, mut req: Request) -> poem::Result<
     let jar = Jar::default();
     req.set_data(jar.clone());
     let mut response = next.get_response(req).await;
-    let kept = std::mem::take(&mut *jar.0.lock().expect("nothing panics while it holds this"));
+    let kept = std::mem::take(&mut *jar.0.lock());
     if kept.drops_pages {
         let (name, value) = DROP_PAGES;
         response.headers_mut().insert(name, value);

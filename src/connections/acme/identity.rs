@@ -1,10 +1,8 @@
 //! The certificate that is served, and the proofs that the authority looks for.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::RwLock;
 use rcgen::{CertificateParams, CustomExtension, KeyPair};
 use rustls::{
     crypto::ring::sign::any_ecdsa_type,
@@ -33,7 +31,7 @@ struct Inner {
 
 impl Identity {
     pub(super) fn serve(&self, key: Arc<CertifiedKey>) {
-        self.write().served = Some(key);
+        self.0.write().served = Some(key);
     }
 
     /// Has a connection that asks for the proof of the name find it. `digest` is the SHA-256 of the key authorization.
@@ -44,38 +42,30 @@ impl Identity {
         let certificate = params.self_signed(&key).map_err(Error::internal)?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let key = CertifiedKey::new(vec![certificate.der().clone()], any_ecdsa_type(&der).map_err(Error::internal)?);
-        self.write().by_name.insert(name.to_owned(), Arc::new(key));
+        self.0.write().by_name.insert(name.to_owned(), Arc::new(key));
         Ok(())
     }
 
     /// Has a request for the token find the text.
     pub(super) fn prove_by_text(&self, token: &str, text: &str) {
-        self.write().by_token.insert(token.to_owned(), text.to_owned());
+        self.0.write().by_token.insert(token.to_owned(), text.to_owned());
     }
 
     pub(super) fn forget_proofs(&self) {
-        let mut inner = self.write();
+        let mut inner = self.0.write();
         inner.by_name.clear();
         inner.by_token.clear();
     }
 
     /// The text that proves a name by this token.
     pub fn text(&self, token: &str) -> Option<String> {
-        self.read().by_token.get(token).cloned()
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Inner> {
-        self.0.read().expect("nothing panics while it holds this")
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
-        self.0.write().expect("nothing panics while it holds this")
+        self.0.read().by_token.get(token).cloned()
     }
 }
 
 impl ResolvesServerCert for Identity {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let is_validation = hello.alpn().is_some_and(|protocols| protocols.eq([ACME_TLS]));
-        if is_validation { self.read().by_name.get(hello.server_name()?).cloned() } else { self.read().served.clone() }
+        if is_validation { self.0.read().by_name.get(hello.server_name()?).cloned() } else { self.0.read().served.clone() }
     }
 }

@@ -6,12 +6,10 @@ pub(super) mod identity;
 mod pointing;
 mod store;
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use instant_acme::{AuthorizationStatus, ChallengeType, Identifier, NewOrder, Order, OrderStatus, RetryPolicy};
+use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use rcgen::{CertificateParams, DistinguishedName, KeyPair};
 use tokio::{
@@ -140,20 +138,16 @@ impl Acme {
 
     /// When the next certificate is to be got; none for at once.
     fn due(&self, last: Option<&Try>) -> Option<Time> {
-        match (*self.renew_at(), last.map(Try::next)) {
+        match (*self.renew_at.lock(), last.map(Try::next)) {
             (Some(renewal), Some(next)) => Some(renewal.max(next)),
             (renewal, next) => renewal.or(next),
         }
     }
 
-    fn renew_at(&self) -> MutexGuard<'_, Option<Time>> {
-        self.renew_at.lock().expect("nothing panics while it holds this")
-    }
-
     fn serve(&self, stored: &Stored) {
         self.identity.serve(stored.key.clone());
         self.end.set(stored.end.unix_seconds());
-        *self.renew_at() = stored.is_for(&self.names).then(|| stored.renew_at());
+        *self.renew_at.lock() = stored.is_for(&self.names).then(|| stored.renew_at());
     }
 
     /// Gets a certificate, serves it and keeps it. The ways to prove the names take turns: a firewall may close one of the ports.

@@ -1,12 +1,8 @@
 //! Counters of failures that are forgotten evenly, in a fixed amount of memory.
 
-use std::{
-    collections::hash_map::RandomState,
-    hash::BuildHasher,
-    net::IpAddr,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{collections::hash_map::RandomState, hash::BuildHasher, net::IpAddr, time::Duration};
+
+use parking_lot::Mutex;
 
 pub(super) struct Failures {
     /// Their number is fixed, so that a flood of names takes no memory and evicts no counter. Names that share a counter are
@@ -45,7 +41,7 @@ impl Failures {
 
     /// The failures that are not forgotten. A part of one counts as a whole.
     pub(super) fn count(&self, key: Key, now: Duration) -> u32 {
-        self.count_of(self.lock()[key], now)
+        self.count_of(self.counters.lock()[key], now)
     }
 
     fn count_of(&self, counter: Counter, now: Duration) -> u32 {
@@ -54,7 +50,7 @@ impl Failures {
 
     /// Counts a failure if there are fewer than `most`. Returns whether it did.
     pub(super) fn add_below(&self, most: u32, key: Key, network: IpAddr, now: Duration) -> bool {
-        let counter = &mut self.lock()[key];
+        let counter = &mut self.counters.lock()[key];
         if self.count_of(*counter, now) >= most {
             return false;
         }
@@ -73,19 +69,15 @@ impl Failures {
 
     /// Takes a failure back that was none.
     pub(super) fn take_back(&self, key: Key) {
-        let counter = &mut self.lock()[key];
+        let counter = &mut self.counters.lock()[key];
         counter.empty_at = counter.empty_at.saturating_sub(millis(self.forgotten_after));
     }
 
     /// About how many networks failed since the counter was last empty, by linear counting: exact for a few, some ten percent
     /// off for a hundred, and at most 266.
     pub(super) fn networks(&self, key: Key) -> u32 {
-        let unset = self.lock()[key].networks.count_zeros().max(1);
+        let unset = self.counters.lock()[key].networks.count_zeros().max(1);
         (64.0 * (64.0 / f64::from(unset)).ln()).round() as u32
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Counter>> {
-        self.counters.lock().expect("nothing panics while it holds this")
     }
 }
 

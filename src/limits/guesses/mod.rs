@@ -6,8 +6,9 @@ mod by_network;
 mod failures;
 mod queue;
 
-use std::{collections::HashMap, future::ready, net::IpAddr, sync::Mutex, time::Duration};
+use std::{collections::HashMap, future::ready, net::IpAddr, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::{select, time::sleep};
 
 use self::{
@@ -106,7 +107,7 @@ impl Guesses {
         let now = self.clock.since_start();
         self.networks.tidy(now);
         self.queues.tidy(now);
-        self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now.saturating_sub(*at) < NEWS_EVERY);
+        self.told.lock().retain(|_, at| now.saturating_sub(*at) < NEWS_EVERY);
     }
 }
 
@@ -156,8 +157,7 @@ impl Attempt<'_> {
 
     /// From about how many networks the guesses come; `None` if a mail of them was queued within an hour.
     pub fn network_count_to_report(&self) -> Option<u32> {
-        let (mut told, now) =
-            (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.since_start());
+        let (mut told, now) = (self.guesses.told.lock(), self.guesses.clock.since_start());
         if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < NEWS_EVERY) {
             return None;
         }

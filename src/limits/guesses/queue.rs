@@ -2,13 +2,9 @@
 //! neighbouring networks at random, then one of its attempts. So an attacker gains nothing by many attempts, and little by many
 //! addresses of one provider.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{collections::HashMap, net::IpAddr, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::failures::Key;
@@ -49,7 +45,7 @@ pub(super) struct Entry<'a> {
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        if let Some(queue) = self.queues.lock().get_mut(&self.key) {
+        if let Some(queue) = self.queues.0.lock().get_mut(&self.key) {
             queue.waiting.retain(|waiting| waiting.number != self.number);
         }
     }
@@ -59,7 +55,7 @@ impl Queues {
     /// Adds an attempt to a queue. In a full queue it takes the place of an attempt of the largest group. None if its own group
     /// would be as large, or its network has four attempts there already.
     pub(super) fn enter(&self, key: Key, network: IpAddr) -> Option<Entry<'_>> {
-        let mut queues = self.lock();
+        let mut queues = self.0.lock();
         let queue = queues.entry(key).or_default();
         let of_network = queue.waiting.iter().filter(|waiting| waiting.network == network).count();
         if of_network >= WAITING_OF_NETWORK || (queue.waiting.len() >= WAITING && !queue.make_place(network)) {
@@ -74,7 +70,7 @@ impl Queues {
     /// Picks an attempt if it is time, and returns the time of the next one. `begin` is told the network of the attempt, and
     /// returns the time from it to the next.
     pub(super) fn pick(&self, key: Key, now: Duration, begin: impl FnOnce(IpAddr) -> Duration) -> Duration {
-        let mut queues = self.lock();
+        let mut queues = self.0.lock();
         let queue = queues.entry(key).or_default();
         if now >= queue.next_at
             && let Some(waiting) = queue.take_any()
@@ -87,11 +83,7 @@ impl Queues {
 
     /// Drops queues that slow nobody.
     pub(super) fn tidy(&self, now: Duration) {
-        self.lock().retain(|_, queue| !queue.waiting.is_empty() || queue.next_at > now);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Queue>> {
-        self.0.lock().expect("nothing panics while it holds this")
+        self.0.lock().retain(|_, queue| !queue.waiting.is_empty() || queue.next_at > now);
     }
 }
 
@@ -167,7 +159,7 @@ mod tests {
         queues.tidy(21 * SECOND - Duration::from_millis(1));
         assert_eq!(queues.pick(ADA, 20 * SECOND, |_| SECOND), 21 * SECOND, "an empty queue keeps its pace");
         queues.tidy(21 * SECOND);
-        assert!(queues.lock().is_empty());
+        assert!(queues.0.lock().is_empty());
     }
 
     /// Each pick is the owner's with probability 1/2, so 99 that are not do not happen. Among all attempts alike it would be the
@@ -195,7 +187,7 @@ mod tests {
             assert!(queues.enter(ADA, nth(WAITING + n)).is_none());
         }
         assert!(!displaced(&mut owner));
-        assert_eq!(queues.lock()[&ADA].waiting.len(), WAITING);
+        assert_eq!(queues.0.lock()[&ADA].waiting.len(), WAITING);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicI64, Ordering::Relaxed},
     },
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{
@@ -151,10 +152,6 @@ impl Connection {
         Connection { hears_own, ..self }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nothing panics while it holds this")
-    }
-
     pub fn info(&self) -> ClientInfo {
         ClientInfo { user: self.user.to_string(), client: self.client.to_string() }
     }
@@ -179,33 +176,33 @@ impl Connection {
     }
 
     pub fn channels(&self) -> Vec<String> {
-        self.state().subscriptions.keys().cloned().collect()
+        self.state.lock().subscriptions.keys().cloned().collect()
     }
 
     /// Whether the `connect` is answered and the connection has not ended.
     pub fn is_connected(&self) -> bool {
-        self.state().stage == Stage::Here
+        self.state.lock().stage == Stage::Here
     }
 
     pub fn is_subscribed(&self, channel: &str) -> bool {
-        self.state().subscriptions.contains_key(channel)
+        self.state.lock().subscriptions.contains_key(channel)
     }
 
     /// Whether the connection has as many subscriptions as it may have.
     pub fn has_most_subscriptions(&self) -> bool {
-        self.state().is_full()
+        self.state.lock().is_full()
     }
 
     /// Changes when a subscription expires; false if there is no such subscription.
     pub fn extend_subscription(&self, channel: &str, expires_at: i64) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let subscription = state.subscriptions.get_mut(channel);
         subscription.map(|subscription| subscription.terms.expires_at = Some(expires_at)).is_some()
     }
 
     /// The subscriptions whose tokens expired before a time, in Unix seconds: channel, and whether it is server-side.
     pub fn expired_subscriptions(&self, before: i64) -> Vec<(String, bool)> {
-        let state = self.state();
+        let state = self.state.lock();
         let expired = state.subscriptions.iter().filter(|(_, of)| of.terms.expires_at.is_some_and(|end| end < before));
         expired.map(|(channel, of)| (channel.clone(), of.terms.is_server_side)).collect()
     }
@@ -216,7 +213,7 @@ impl Connection {
     where
         R: IntoIterator<Item = Reply>,
     {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.stage == Stage::Coming {
             state.stage = Stage::Here; // this is the answer to `connect`
         }
@@ -243,7 +240,7 @@ impl Connection {
     }
 
     pub(super) fn begin(&self, channel: &str, terms: Terms) -> Result<Begun, Refused> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.stage == Stage::Gone {
             return Err(Refused::Gone);
         }
@@ -262,25 +259,25 @@ impl Connection {
 
     /// Refuses further subscriptions. Returns the channels of those that the hub still has to end.
     pub(super) fn leave(&self) -> Vec<String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.stage = Stage::Gone;
         state.subscriptions.keys().cloned().collect()
     }
 
     pub(super) fn end(&self, channel: &str) -> Option<Over> {
-        let ended = self.state().subscriptions.remove(channel)?;
+        let ended = self.state.lock().subscriptions.remove(channel)?;
         Some(Over { watched: ended.terms.watches, announced: ended.announced })
     }
 
     /// Marks a subscription's join as announced; false if the subscription has ended.
     pub(super) fn mark_announced(&self, channel: &str) -> bool {
-        self.state().subscriptions.get_mut(channel).map(|subscription| subscription.announced = true).is_some()
+        self.state.lock().subscriptions.get_mut(channel).map(|subscription| subscription.announced = true).is_some()
     }
 
     /// Queues a publication, or buffers it for a subscription that is not live yet. Returns whether the outbox has to be
     /// flushed.
     pub(super) fn deliver(&self, channel: &str, seq: i64, publication: &Shared) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let frame = publication.frame(self.encoding);
         let cost = publication.cost(frame);
         match state.subscriptions.get_mut(channel).map(|of| &mut of.phase) {
@@ -298,7 +295,7 @@ impl Connection {
 
     /// Queues a join or leave on the channel, if the client gets these. Returns whether the outbox has to be flushed.
     pub(super) fn notify(&self, channel: &str, news: &Shared) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         let wanted = |of: &Subscription| of.terms.watches && matches!(of.phase, Phase::Live { .. });
         let frame = news.frame(self.encoding);
         state.subscriptions.get(channel).is_some_and(wanted) && self.outbox.push_shared(frame.clone(), news.cost(frame))

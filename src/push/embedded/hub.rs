@@ -6,9 +6,10 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use prometheus_client::metrics::counter::Counter;
 use uuid::Uuid;
 
@@ -74,22 +75,18 @@ impl Hub {
     }
 
     fn reading(&self, channel: &str) -> RwLockReadGuard<'_, Shard> {
-        self.shard(channel).read().expect("nothing panics while it holds a shard")
+        self.shard(channel).read()
     }
 
     fn changing(&self, channel: &str) -> RwLockWriteGuard<'_, Shard> {
-        self.shard(channel).write().expect("nothing panics while it holds a shard")
-    }
-
-    fn users(&self) -> MutexGuard<'_, Users> {
-        self.users.lock().expect("nothing panics while it holds the users")
+        self.shard(channel).write()
     }
 
     /// Adds a connection; false if the user has too many. It is added before its session is checked, so that a session that
     /// ends between the two finds the connection and closes it.
     #[must_use]
     pub fn register(&self, connection: &Arc<Connection>) -> bool {
-        let mut users = self.users();
+        let mut users = self.users.lock();
         let count = users.counts.entry(connection.share).or_default();
         let is_within_bound = *count < CONNECTIONS_PER_USER;
         if is_within_bound {
@@ -101,18 +98,18 @@ impl Hub {
 
     /// Removes a connection and its subscriptions.
     pub fn unregister(&self, connection: &Connection) {
-        self.users().remove(connection);
+        self.users.lock().remove(connection);
         for channel in connection.leave() {
             self.unsubscribe(connection, &channel);
         }
     }
 
     pub fn connections_of_user(&self, user: UserId) -> Vec<Arc<Connection>> {
-        self.users().connections.get(&user).map(|own| own.values().cloned().collect()).unwrap_or_default()
+        self.users.lock().connections.get(&user).map(|own| own.values().cloned().collect()).unwrap_or_default()
     }
 
     pub fn all_connections(&self) -> Vec<Arc<Connection>> {
-        self.users().connections.values().flat_map(|own| own.values().cloned()).collect()
+        self.users.lock().connections.values().flat_map(|own| own.values().cloned()).collect()
     }
 
     /// Begins to buffer the channel's publications for the connection, until [`Connection::go_live`] sends them.
@@ -180,7 +177,7 @@ impl Hub {
 
     /// The channels with subscribers, and the number of connections on each.
     pub fn channels(&self) -> Vec<(String, usize)> {
-        let shards = self.shards.iter().map(|shard| shard.read().expect("nothing panics while it holds a shard"));
+        let shards = self.shards.iter().map(|shard| shard.read());
         let channels =
             shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
         channels.flatten().collect()
@@ -188,16 +185,16 @@ impl Hub {
 
     /// The number of connected users.
     pub fn user_count(&self) -> usize {
-        self.users().connections.len()
+        self.users.lock().connections.len()
     }
 
     /// The users with connections.
     pub fn connected_users(&self) -> Vec<UserId> {
-        self.users().connections.keys().copied().collect()
+        self.users.lock().connections.keys().copied().collect()
     }
 
     pub fn has_user(&self, user: UserId) -> bool {
-        self.users().connections.contains_key(&user)
+        self.users.lock().connections.contains_key(&user)
     }
 
     /// The connections on a channel. If there are more than 1,000, any 1,000 of them; `presence_stats` has the number.

@@ -8,11 +8,12 @@
 use std::{
     collections::VecDeque,
     io::{self, ErrorKind, IoSlice},
-    sync::{Arc, Mutex, MutexGuard, OnceLock},
+    sync::{Arc, OnceLock},
     task::{Context, Poll, ready},
 };
 
 use bytes::{Buf, Bytes};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::{
@@ -84,10 +85,6 @@ impl Outbox {
         self.account.get().is_some_and(Account::is_past_half)
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("nothing panics while it holds a queue")
-    }
-
     /// Queues a frame, unless the connection has to end. Returns whether it is the first one since the last flush: then the
     /// caller has to flush.
     pub fn push(&self, frame: Bytes) -> bool {
@@ -97,7 +94,7 @@ impl Outbox {
 
     /// [`Outbox::push`] of a frame that costs less memory than its length, because other connections have it, too.
     pub fn push_shared(&self, frame: Bytes, cost: usize) -> bool {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         if self.count(&mut queue, frame.len()) {
             queue.add(frame, cost);
         }
@@ -106,7 +103,7 @@ impl Outbox {
 
     /// Queues several frames as one: many frames that the client requested at once don't mean that it reads slowly.
     pub fn push_all(&self, frames: Vec<Bytes>) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         if self.count(&mut queue, frames.iter().map(Bytes::len).sum()) {
             for frame in frames {
                 let cost = frame.len();
@@ -118,7 +115,7 @@ impl Outbox {
     /// Queues bytes of the transport itself, even if the connection has to end. A pong takes the place of one that waits: the
     /// latest tells a client as much (RFC 6455, section 5.5.3), and a client that reads nothing gathers no more.
     pub fn push_control(&self, bytes: Bytes) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let begun = usize::from(queue.is_begun);
         let waiting = queue.frames.iter_mut().skip(begun).find(|waiting| bytes[0] == PONG && waiting.frame[0] == PONG);
         if let Some(waiting) = waiting {
@@ -133,12 +130,12 @@ impl Outbox {
 
     /// Counts bytes that are held back for the client. Returns whether the connection goes on.
     pub fn count_held_bytes(&self, bytes: usize) -> bool {
-        self.count(&mut self.queue(), bytes)
+        self.count(&mut self.queue.lock(), bytes)
     }
 
     /// Takes back what [`Outbox::count_held_bytes`] has counted.
     pub fn uncount_held_bytes(&self, bytes: usize) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         queue.bytes = queue.bytes.saturating_sub(bytes);
     }
 
@@ -157,7 +154,7 @@ impl Outbox {
 
     /// Whether frames were dropped in the middle of a message, which only a close of the connection may follow.
     pub fn is_cut_short(&self) -> bool {
-        self.queue().is_cut_short
+        self.queue.lock().is_cut_short
     }
 
     /// Reports what waits since the socket took no more, and cuts who holds the most if that is too much.
@@ -174,7 +171,7 @@ impl Outbox {
 
     /// Sends what the socket takes at once. The task gets the rest.
     pub fn flush(&self) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         queue.is_touched = false;
         if let Some(socket) = &self.socket
             && !queue.is_blocked
@@ -191,7 +188,7 @@ impl Outbox {
     pub fn poll_sent(&self, cx: &mut Context<'_>, until: u64) -> Poll<io::Result<()>> {
         let Some(socket) = &self.socket else { return Poll::Ready(Ok(())) };
         loop {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.is_touched = false;
             let sent = queue.send(socket);
             queue.is_blocked = sent.is_err();
@@ -216,18 +213,18 @@ impl Outbox {
 
     /// Bytes that were and will be sent; none left to be sent if `None`.
     pub fn final_byte_count(&self) -> Option<u64> {
-        let queue = self.queue();
+        let queue = self.queue.lock();
         let left: usize = queue.frames.iter().map(|waiting| waiting.frame.len()).sum();
         (left > 0 || queue.is_blocked).then_some(queue.sent + left as u64)
     }
 
     /// For a transport without a socket: the first frame, which waits until [`Outbox::remove_first`].
     pub fn first(&self) -> Option<Bytes> {
-        self.queue().frames.front().map(|waiting| waiting.frame.clone())
+        self.queue.lock().frames.front().map(|waiting| waiting.frame.clone())
     }
 
     pub fn remove_first(&self) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         if let Some(Waiting { frame, cost }) = queue.frames.pop_front() {
             queue.bytes = queue.bytes.saturating_sub(frame.len());
             queue.cost -= cost;
@@ -238,25 +235,25 @@ impl Outbox {
     /// Takes all queued frames, and the reason to end the connection after them, if there is one.
     #[cfg(test)]
     pub fn take(&self) -> (Vec<Bytes>, Option<Disconnect>) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         (queue.bytes, queue.cost, queue.is_touched) = (0, 0, false);
         let disconnect = queue.disconnect.clone();
         (std::mem::take(&mut queue.frames).into_iter().map(|waiting| waiting.frame).collect(), disconnect)
     }
 
     pub fn bytes(&self) -> usize {
-        self.queue().bytes
+        self.queue.lock().bytes
     }
 
     /// Ends the connection. Queued frames are still sent first, unless the connection is slow.
     pub fn disconnect(&self, why: Disconnect) {
-        self.queue().disconnect.get_or_insert(why);
+        self.queue.lock().disconnect.get_or_insert(why);
         self.wake.notify_one();
     }
 
     /// Why the connection has to end, if it has.
     pub fn why(&self) -> Option<Disconnect> {
-        self.queue().disconnect.clone()
+        self.queue.lock().disconnect.clone()
     }
 
     /// Waits until the bound is exceeded.
@@ -270,7 +267,7 @@ impl Outbox {
 impl Holder for Outbox {
     /// But for a frame that is sent in part: its rest, and a close, may follow.
     fn cut(&self) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         queue.drop_unsent();
         queue.disconnect.get_or_insert(Disconnect::SLOW);
         self.wake.notify_one();
@@ -280,7 +277,7 @@ impl Holder for Outbox {
 
 impl Drop for Outbox {
     fn drop(&mut self) {
-        let reported = self.queue.get_mut().map_or(0, |queue| queue.reported);
+        let reported = self.queue.get_mut().reported;
         if let Some(account) = self.account.get().filter(|_| reported > 0) {
             account.report(-(reported as i64));
         }

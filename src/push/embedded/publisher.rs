@@ -4,12 +4,13 @@ use std::{
     collections::HashSet,
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::JoinHandle,
 };
 
+use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use rusqlite::Connection as Sqlite;
 

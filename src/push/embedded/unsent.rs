@@ -9,8 +9,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, Weak},
+    sync::{Arc, Weak},
 };
+
+use parking_lot::Mutex;
 
 use crate::id::Share;
 
@@ -72,16 +74,12 @@ impl Unsent {
 
     /// What all users hold.
     pub fn bytes(&self) -> i64 {
-        self.held().all
+        self.held.lock().all
     }
 
     /// How many holders were closed for the budget of their user, and for that of all, since the start.
     pub fn closed(&self) -> [u64; 2] {
-        self.held().closed
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().expect("nothing panics while it holds this")
+        self.held.lock().closed
     }
 }
 
@@ -89,7 +87,7 @@ impl Account {
     /// Reports that the holder has more, or less. Returns the holder that has to be cut, if that is too much: the largest of the
     /// user, or of the user who holds the most.
     pub fn report(&self, change: i64) -> Option<Arc<dyn Holder>> {
-        let mut held = self.unsent.held();
+        let mut held = self.unsent.held.lock();
         let users_bytes = held.change(self, change);
         if change <= 0 {
             None
@@ -105,7 +103,7 @@ impl Account {
 
     /// Whether the user holds more than half of their budget.
     pub fn is_past_half(&self) -> bool {
-        let held = self.unsent.held();
+        let held = self.unsent.held.lock();
         held.users.get(&self.user).is_some_and(|of_user| of_user.bytes > self.unsent.most / USERS / 2)
     }
 }
@@ -196,7 +194,7 @@ mod tests {
         assert_eq!((unsent.bytes(), unsent.closed()), (400_001 + MOST / USERS, [1, 0]));
         small.cut();
         other.cut();
-        assert!(unsent.bytes() == 0 && unsent.held().users.is_empty());
+        assert!(unsent.bytes() == 0 && unsent.held.lock().users.is_empty());
     }
 
     #[test]
@@ -227,6 +225,6 @@ mod tests {
         for _ in 0..100 {
             assert!(socket.account.report(-MOST / USERS).is_none() && socket.account.report(MOST / USERS).is_none());
         }
-        assert!(unsent.bytes() == 0 && unsent.held().users.is_empty());
+        assert!(unsent.bytes() == 0 && unsent.held.lock().users.is_empty());
     }
 }

@@ -1,11 +1,9 @@
 //! Upgrades: a handler that answers 101 asks for the connection's stream here, and the connection hands it over.
 
-use std::{
-    any::Any,
-    sync::{Arc, Mutex},
-};
+use std::{any::Any, sync::Arc};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::oneshot,
@@ -44,7 +42,7 @@ impl Upgrade {
     }
 
     pub fn hand_over(&self, io: Upgraded) {
-        let sender = self.0.lock().expect("nothing panics while it holds this").take();
+        let sender = self.0.lock().take();
         // If the receiver was dropped, the stream is dropped, too, and the connection ends.
         _ = sender.map(|sender| sender.send(io));
     }

@@ -4,11 +4,10 @@ pub mod webhook_sender;
 
 use std::{
     collections::HashSet,
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::{domain::webhooks::delivery::slots::DeliverySlots, event::Effect, id::WebhookId};
 
@@ -52,10 +51,10 @@ impl DeliveryState {
     }
 
     pub(crate) fn changed(&self) -> MutexGuard<'_, Changed> {
-        self.changed.lock().expect("nothing panics while it holds this")
+        self.changed.lock()
     }
 
     pub(crate) fn slots(&self) -> MutexGuard<'_, DeliverySlots> {
-        self.slots.lock().expect("nothing panics while it holds this")
+        self.slots.lock()
     }
 }
