@@ -150,6 +150,7 @@ async fn a_profile_is_taken_from_a_form() {
         ("phone", "+44 1"),
         ("title", "Countess"),
         ("timezone", "undefined"),
+        ("avatar_url", "null"),
         ("avatar_file\"; filename=\"ada.png", "PNG"),
     ];
     let changed = send(&ada, &parts).await.expect(200);

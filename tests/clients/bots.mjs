@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [base, ...commands] = process.argv.slice(2)
@@ -34,8 +35,8 @@ for (const command of commands) {
   const [{ username, token }, other] = [await bot(), await bot()]
   const [program, ...args] = command.split(' ')
   const process = spawn(program, [...args, base], { env: { ...globalThis.process.env, TIDINGS_TOKEN: token }, stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = await once(process.stdout.setEncoding('utf8'), 'data')
-  assert.equal(line, `listening as ${username}\n`)
+  const [line] = await once(createInterface(process.stdout), 'line')
+  assert.equal(line, `listening as ${username}`)
   const of = { bot: await say(other.token, `@${username} status?`), nobody: await say(ada, 'status?'), person: await say(ada, `@${username}, what is the status?`) }
   let answers
   for (const end = Date.now() + 20_000; !(answers = await replies(of.person)).length; await sleep(50)) {

@@ -32,7 +32,7 @@ REFUSED_BY_STATE = {
     r"has no webhook_url": "the webhook delivers nothing",
     r"url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
     r"is no right|in \"PermissionList\"|name all rights like": "the keys of a map, which the document can only describe",
-    r"permission_list or in permissions, not in both|permission_list is required": "of two fields, just one is needed",
+    r"permission_list or in permissions, not in both|permission_list is required|thread_id is required": "of two fields, just one is needed",
     r"must be a UUID, not \"[\w-]+\"": "a value of one answer is tried as another's id; a format is no assertion in JSON Schema",
     r"without invisible characters|must not contain invisible": "which characters are invisible is a table of Unicode",
     r"since must be before until|of the last 30 days|must be a time to come": "times belong together, and with the clock",

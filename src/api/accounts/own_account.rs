@@ -55,8 +55,8 @@ impl Api {
     /// Omitted fields stay as they are; empty ones are cleared, except the username. The user's names in channels do
     /// not change.
     ///
-    /// The fields may also come as a form, where the text `undefined` stands for an omitted field. What else existing clients send
-    /// (an address, a title, a time zone, a picture's file) is not kept, and `message` says so.
+    /// The fields may also come as a form, where the texts `undefined` and `null` stand for an omitted field. What else existing
+    /// clients send (an address, a title, a time zone, a picture's file) is not kept, and `message` says so.
     #[oai(path = "/profile", method = "patch", operation_id = "updateProfile", tag = "Tag::Profile")]
     async fn update(&self, caller: Bearer, app: Data<&App>, body: JsonOrForm<EditProfile>) -> Result<Success<User>> {
         let JsonOrForm { body, bytes, mut form_fields } = body;

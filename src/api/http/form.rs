@@ -12,8 +12,8 @@ use super::body::{Body, WITHOUT_SESSION, parse_json_fields, read};
 use crate::error::{Code, Error};
 
 const MULTIPART: &str = "multipart/form-data";
-/// The text that stands in a form for no value: some clients write their language's own word.
-const NO_VALUE: &str = "undefined";
+/// The texts that stand in a form for no value: some clients write their language's own words.
+const NO_VALUE: [&str; 2] = ["undefined", "null"];
 
 /// A body in JSON, or a form (`multipart/form-data`) whose texts are the fields; the length of either in bytes; and the names of
 /// the form's files, which are not taken, and of its texts.
@@ -66,7 +66,7 @@ async fn fields(req: &Request, body: poem::Body) -> Result<(Map<String, Value>, 
             continue;
         }
         let text = part.text().await.map_err(|err| faulty(&err))?;
-        if text != NO_VALUE {
+        if !NO_VALUE.contains(&&*text) {
             names.push(name.clone());
             texts.insert(name, Value::String(text));
         }
