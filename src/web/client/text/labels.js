@@ -120,8 +120,10 @@ function isHiding(text, words, { link, from, to }) {
   const own = text.slice(Math.max(from, last.from), to)
   const [before, after] = [text.slice(last.from, Math.max(from, last.from)), text.slice(to, last.to)]
   const isOwn = isShown || isSame(own, address)
+  if (!isOwn) return true
   // Signs around an address say nothing else. One with a scheme shows where it begins, unless it is part of another one.
-  return !isOwn || WORD.test(SCHEME.test(own) ? after.replace(NEXT_SENTENCE, '') : after) || (SCHEME.test(own) ? isLikeAddress(before.slice(-LONGEST_LABEL)) : WORD.test(before))
+  if (!SCHEME.test(own)) return WORD.test(before) || WORD.test(after)
+  return isLikeAddress(before.slice(-LONGEST_LABEL)) || WORD.test(after.replace(NEXT_SENTENCE, ''))
 }
 
 /** Whether a label is its address, as people see that. @param {string} text @param {Place} place */
