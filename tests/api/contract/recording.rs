@@ -1,7 +1,6 @@
 //! The OpenAPI document as a text in which each change is a line or two: a line for each operation, parameter, body, success and field.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use serde_json::{Map, Value};
 
@@ -65,8 +64,11 @@ impl Recording {
         writeln!(self.text, "  failures: {}", failures.join(" ")).expect("a text takes all");
     }
 
-    /// The name of a failure: most operations have the same.
+    /// The name of a failure, since most operations have the same: that of the component which it refers to, or else its status.
     fn failure(&mut self, status: &str, failure: &Value) -> String {
+        if let Some(component) = failure["$ref"].as_str() {
+            return component.trim_start_matches("#/components/responses/").to_owned();
+        }
         let of_status = self.failures.values().filter(|name| name.split('/').next() == Some(status)).count();
         let name = if of_status == 0 { status.to_owned() } else { format!("{status}/{}", of_status + 1) };
         self.failures.entry(failure.to_string()).or_insert(name).clone()
