@@ -22,7 +22,8 @@ const STILL = { name: 'prefers-reduced-motion', value: 'reduce' }
 /** How far from a navigation's request Firefox reports what that interrupted: on a busy machine before it, or seconds after. */
 const LEAVING_MS = 5000
 
-const shots = join(root, 'tests/browser/out')
+/** Where pictures go. */
+export const SHOTS = join(root, 'tests/browser/out')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** How each is started: no name can be looked up but the test's own, no proxy asked. */
@@ -177,8 +178,8 @@ export async function arrives(page, pattern) {
 
 /** Takes a picture into tests/browser/out. */
 export async function picture(page, name) {
-  mkdirSync(shots, { recursive: true })
-  await page.screenshot({ path: join(shots, `${name}.png`) })
+  mkdirSync(SHOTS, { recursive: true })
+  await page.screenshot({ path: join(SHOTS, `${name}.png`) })
 }
 
 /** Takes pictures of what is open: wide, wide in the dark, and on a phone in the dark. Firefox shows the same. */
