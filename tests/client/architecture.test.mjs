@@ -93,12 +93,16 @@ test('no file has more than 300 lines, and half of them have less than 120', () 
   assert.ok(median < 120, `the median is ${median}`)
 })
 
-test('modules are written so that the server can join them (src/web/modules.rs)', () => {
-  for (const { path, code } of apart.filter(({ path }) => folder(path) !== 'texts')) {
-    const starts = code.split('\n').filter(line => /^(?:import|export|await|(?:const|let) .*= await)\b/.test(line))
-    for (const line of starts) {
-      assert.match(line, /^(?:import \{|export (?:async )?function \w|export (?:const|class) \w|export \{[\w, ]+\}$)/, path)
-      assert.doesNotMatch(line, /^export const (?:\w+,|[[{])/, path)
+/** What begins with `import`, `export` or `await` at the beginning of a line, as src/web/module_bundle.rs reads it. */
+const JOINABLE = /^(?:import \{[^}]*$|import \{.*\} from '|export (?:async )?function \w|export class \w|export const \w+ |export \{[\w, ]+\}$)/
+const WORDS = /^export default (?:\/\*\* .* \*\/ )?[({]/
+
+test('modules are written so that the server can join them (src/web/module_bundle.rs)', () => {
+  for (const { path, code } of apart) {
+    const may = folder(path) === 'texts' ? [JOINABLE, WORDS] : [JOINABLE]
+    for (const [at, line] of code.split('\n').entries()) {
+      if (!/^(?:import|export|await|(?:const|let) .*= await)\b/.test(line)) continue
+      assert.ok(may.some(form => form.test(line)), `src/web/client/${path}:${at + 1} can’t be joined, see docs/client.md: ${line}`)
     }
     assert.doesNotMatch(path, /_/, 'the joined file tells modules from their names by the underscore')
   }

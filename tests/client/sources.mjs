@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 export const client = join(dirname(fileURLToPath(import.meta.url)), '../../src/web/client')
 
-/** All modules: `{ path, text, code }`, where `code` has no comments and no types. */
+/** All modules: `{ path, text, code }`, where `code` has the same lines without comments and types. */
 export const modules = readdirSync(client, { recursive: true })
   .filter(path => path.endsWith('.js'))
   .map(path => {
@@ -16,7 +16,7 @@ export const modules = readdirSync(client, { recursive: true })
 
 /** Strings are kept, since an address in one holds what begins a comment; a regular expression has to escape its slashes. */
 function withoutComments(text) {
-  return text.replace(/('(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\*[^]*?\*\/|(?<![\\:])\/\/[^\n]*/g, (whole, string) => string ?? '')
+  return text.replace(/('(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\*[^]*?\*\/|(?<![\\:])\/\/[^\n]*/g, (whole, string) => string ?? whole.replace(/[^\n]/g, ''))
 }
 
 export const languages = readdirSync(join(client, 'texts')).sort()
