@@ -7,7 +7,7 @@
 //! is refused before anything is written. To change the schema:
 //!
 //! 1. Change `schema.sql` to the new schema.
-//! 2. Write the step as the next file in `migrations/`, and include it with the next version at the end of [`HISTORY`].
+//! 2. Write the step as the next file in `migrations/`; its name is the version that it leads to.
 //! 3. Run `cargo test --test migrations`. It compares the results of both, column by column, and prints the lines that are
 //!    missing in `tests/schemas/checksums`: the checksum of the step, and that of the schema after it. If the step changes or
 //!    deletes rows on purpose, name their table or column in `REWRITTEN` of that test.
@@ -33,62 +33,34 @@
 //! Foreign keys are off during the steps, so that dropping the old table deletes nothing elsewhere, and are checked
 //! before the commit. All steps are one transaction: a step that fails leaves the file as it was.
 
-use std::{path::Path, time::Instant};
+use std::{borrow::Cow, path::Path, sync::LazyLock, time::Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
-
+use rust_embed::RustEmbed;
 use serde::Serialize;
 
 use super::schema_history::{History, Version, user_version};
 use crate::error::{Error, Result};
 
-/// A step that has landed is never edited, because databases have run it.
-const HISTORY: History = History {
-    schema: include_str!("../../schema.sql"),
-    steps: &[
-        (1, include_str!("migrations/0001.sql")),
-        (1, include_str!("migrations/0001/01.sql")),
-        (1, include_str!("migrations/0001/02.sql")),
-        (1, include_str!("migrations/0001/03.sql")),
-        (1, include_str!("migrations/0001/04.sql")),
-        (1, include_str!("migrations/0001/05.sql")),
-        (1, include_str!("migrations/0001/06.sql")),
-        (1, include_str!("migrations/0001/07.sql")),
-        (1, include_str!("migrations/0001/08.sql")),
-        (1, include_str!("migrations/0001/09.sql")),
-        (1, include_str!("migrations/0001/10.sql")),
-        (1, include_str!("migrations/0001/11.sql")),
-        (1, include_str!("migrations/0001/12.sql")),
-        (2, include_str!("migrations/0002.sql")),
-        (3, include_str!("migrations/0003.sql")),
-        (4, include_str!("migrations/0004.sql")),
-        (5, include_str!("migrations/0005.sql")),
-        (6, include_str!("migrations/0006.sql")),
-        (7, include_str!("migrations/0007.sql")),
-        (8, include_str!("migrations/0008.sql")),
-        (9, include_str!("migrations/0009.sql")),
-        (10, include_str!("migrations/0010.sql")),
-        (11, include_str!("migrations/0011.sql")),
-        (12, include_str!("migrations/0012.sql")),
-        (13, include_str!("migrations/0013.sql")),
-        (14, include_str!("migrations/0014.sql")),
-        (15, include_str!("migrations/0015.sql")),
-        (16, include_str!("migrations/0016.sql")),
-        (17, include_str!("migrations/0017.sql")),
-        (18, include_str!("migrations/0018.sql")),
-        (19, include_str!("migrations/0019.sql")),
-        (20, include_str!("migrations/0020.sql")),
-        (21, include_str!("migrations/0021.sql")),
-        (22, include_str!("migrations/0022.sql")),
-        (23, include_str!("migrations/0023.sql")),
-        (24, include_str!("migrations/0024.sql")),
-        (25, include_str!("migrations/0025.sql")),
-        (26, include_str!("migrations/0026.sql")),
-        (27, include_str!("migrations/0027.sql")),
-        (28, include_str!("migrations/0028.sql")),
-        (29, include_str!("migrations/0029.sql")),
-    ],
-};
+/// The steps. One that has landed is never edited, because databases have run it.
+#[derive(RustEmbed)]
+#[folder = "src/db/migrations"]
+struct Migrations;
+
+/// The steps in the order of their names, in which `0001.sql` comes before `0001/01.sql`, and that before `0002.sql`.
+static HISTORY: LazyLock<History> = LazyLock::new(|| {
+    let mut names: Vec<_> = Migrations::iter().collect();
+    names.sort();
+    let step = |name: &str| -> Option<(Version, &'static str)> {
+        let text = match Migrations::get(name)?.data {
+            Cow::Borrowed(text) => text,
+            Cow::Owned(text) => text.leak(),
+        };
+        Some((name.get(..4)?.parse().ok()?, str::from_utf8(text).ok()?))
+    };
+    let step = |name: &Cow<str>| step(name).unwrap_or_else(|| panic!("migrations/{name} is no step of a version"));
+    History { schema: include_str!("../../schema.sql"), steps: names.iter().map(step).collect::<Vec<_>>().leak() }
+});
 
 /// Migrates the database at `path` to the newest schema. Fails if the database is newer than this binary knows, or has other
 /// tables than its version.
@@ -211,7 +183,7 @@ fn look<T>(path: &Path, read: impl FnOnce(&Connection) -> Result<T>) -> Result<O
     read(&conn).map(Some)
 }
 
-pub const fn newest() -> Version {
+pub fn newest() -> Version {
     HISTORY.newest()
 }
 
