@@ -463,10 +463,10 @@ create index events_by_message on events (message_n) where message_n is not null
 create index events_endings on events (actor_id, seq) where type in ('departed', 'reclaimed');
 
 
--- Chores ---------------------------------------------------------------------------------------
+-- Deferred work --------------------------------------------------------------------------------
 
 -- What a change left to be done by the background jobs, in slices.
-create table chores (
+create table deferred_work (
     id              integer primary key autoincrement,        -- the next slice is the lowest's
     kind            text not null check (kind in ('departure', 'profile', 'role', 'message')),
     organisation_id blob,                                     -- of a departure
@@ -475,7 +475,7 @@ create table chores (
     cursor          blob not null,                            -- where the next slice begins
     retry_at        integer not null default 0                -- after a slice that failed: not before then
 ) strict;
-create index chores_by_subject on chores (kind, organisation_id, user_id, number);
+create index deferred_work_by_subject on deferred_work (kind, organisation_id, user_id, number);
 
 
 -- Mail -----------------------------------------------------------------------------------------

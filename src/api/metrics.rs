@@ -91,7 +91,8 @@ fn database(app: &App, registry: &mut Registry) -> Result<()> {
     }
     gauge(registry, "push_publisher_lag", "What is committed and not pushed yet", backlog.publisher);
     gauge(registry, "log_last_seq", "The newest row of the event log", backlog.last_seq);
-    gauge(registry, "chores", "Changes that the background jobs have not worked off yet", backlog.deferred_work);
+    gauge(registry, "deferred_work", "Changes that the background jobs have not worked off yet", backlog.deferred_work);
+    gauge(registry, "chores", "The former name of deferred_work, until the next release", backlog.deferred_work);
     gauge(registry, "search_behind", "Messages that are not in the search index yet", backlog.search);
     gauge(registry, "mails_due", "Mails that are to be sent now", backlog.mails);
     gauge(registry, "webhooks_behind", "Rows of the log that webhooks have not followed yet", backlog.webhooks);

@@ -1,4 +1,4 @@
-//! Deferred work: rows of the table `chores` for the rest of a change that is too large for one write. The background jobs do
+//! Deferred work: rows of the table `deferred_work` for the rest of a change that is too large for one write. The background jobs do
 //! it slice by slice, and each slice holds the writer for a few milliseconds. The change itself ends rights at once; most
 //! changes also do the first slice, which is often all. A slice commits the cursor of the next with its work, so a restart
 //! loses and repeats nothing. `jobs/deferred_work.rs` maps the rows to functions; this file imports no area of the domain, so
@@ -55,11 +55,13 @@ impl DeferredWork {
 /// Defers the rest of some work to the jobs, or nothing if `rest` is none. It replaces an unfinished run of the same work.
 pub fn defer(tx: &mut Tx, work: DeferredWork, rest: Option<Cursor>) -> Result<()> {
     let (kind, organisation, user, number) = work.columns();
-    tx.prepare_cached("delete from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4")?
+    tx.prepare_cached("delete from deferred_work where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4")?
         .execute((kind, organisation, user, number))?;
     if let Some(cursor) = rest {
-        tx.prepare_cached("insert into chores (kind, organisation_id, user_id, number, cursor) values (?1, ?2, ?3, ?4, ?5)")?
-            .execute((kind, organisation, user, number, cursor))?;
+        tx.prepare_cached(
+            "insert into deferred_work (kind, organisation_id, user_id, number, cursor) values (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((kind, organisation, user, number, cursor))?;
         tx.then(Effect::Queued(Queue::DeferredWork));
     }
     Ok(())
@@ -67,7 +69,7 @@ pub fn defer(tx: &mut Tx, work: DeferredWork, rest: Option<Cursor>) -> Result<()
 
 /// Whether the work was deferred and is not done yet.
 pub fn is_pending(conn: &Connection, work: DeferredWork) -> Result<bool> {
-    let sql = "select 1 from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4";
+    let sql = "select 1 from deferred_work where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4";
     Ok(conn.prepare_cached(sql)?.exists(work.columns())?)
 }
 
@@ -76,7 +78,7 @@ pub fn postpone_failed(tx: &mut Tx, span: Duration) -> Result<String> {
     let Some((work, _)) = first(tx)? else { return Ok(String::new()) };
     let (kind, organisation, user, number) = work.columns();
     tx.prepare_cached(
-        "update chores set retry_at = ?5 where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4",
+        "update deferred_work set retry_at = ?5 where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4",
     )?
     .execute((kind, organisation, user, number, tx.now() + span))?;
     Ok(format!("{work:?}"))
@@ -84,12 +86,12 @@ pub fn postpone_failed(tx: &mut Tx, span: Duration) -> Result<String> {
 
 /// The oldest due work, and the cursor of its next slice.
 pub fn first(conn: &View) -> Result<Option<(DeferredWork, Cursor)>> {
-    let sql = "select kind, organisation_id, user_id, number, cursor from chores where retry_at <= ?1 order by id limit 1";
+    let sql = "select kind, organisation_id, user_id, number, cursor from deferred_work where retry_at <= ?1 order by id limit 1";
     let row = |row: &Row| Ok((DeferredWork::from_row(row)?, row.get("cursor")?));
     Ok(conn.prepare_cached(sql)?.query_row([conn.now()], row).optional()?)
 }
 
 /// Counts the deferred work that is not done yet.
 pub fn count(conn: &Connection) -> Result<i64> {
-    Ok(conn.prepare_cached("select count(*) from chores")?.query_row([], |row| row.get(0))?)
+    Ok(conn.prepare_cached("select count(*) from deferred_work")?.query_row([], |row| row.get(0))?)
 }

@@ -246,8 +246,8 @@ impl Server {
     }
 
     /// Waits until what changes have left for later is done, and told.
-    pub async fn chores_done(&self) {
-        chores_done(self.folder(), &self.anonymous()).await;
+    pub async fn deferred_work_done(&self) {
+        deferred_work_done(self.folder(), &self.anonymous()).await;
     }
 
     /// Whether the text stands in the database or its log.
@@ -269,9 +269,9 @@ fn number(folder: &Path, query: &str) -> i64 {
 }
 
 /// Waits until what changes have left for later is done, and told, by the server of this folder and client.
-pub async fn chores_done(folder: &Path, client: &Client) {
+pub async fn deferred_work_done(folder: &Path, client: &Client) {
     let until = Instant::now() + Duration::from_secs(30);
-    while number(folder, "select count(*) from chores") > 0 {
+    while number(folder, "select count(*) from deferred_work") > 0 {
         assert!(Instant::now() < until, "the deferred work is not done");
         client.get("/blogs").await.expect(200);
     }

@@ -225,7 +225,7 @@ fn a_database_with_other_definitions_than_its_version_is_refused_before_anything
     };
     for (data, change, says) in [
         (new("a trigger"), "create trigger spy after insert on messages begin select 1; end", "Unexpected: [trigger spy: "),
-        (new("a table less"), "drop table chores", "Missing: [index chores_by_subject: "),
+        (new("a table less"), "drop table deferred_work", "Missing: [index deferred_work_by_subject: "),
         (new("a column"), "alter table users add column age integer", "Unexpected: [table users: age integer]"),
         (first("of no state"), "drop index sessions_open", "Missing: [index sessions_open: "),
         (

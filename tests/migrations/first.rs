@@ -39,7 +39,8 @@ fn every_schema_that_version_1_has_named_is_migrated() {
         database.assert_sound();
         let conn = database.open();
         conn.execute("update invitations set mailed_hash = id", []).unwrap(); // it is random
-        BORN.iter().filter(|(born, _)| *born > done).for_each(|(_, row)| conn.execute_batch(row).unwrap());
+        let renamed = |row: &str| row.replace("into chores", "into deferred_work"); // as version 30 has it
+        BORN.iter().filter(|(born, _)| *born > done).for_each(|(_, row)| conn.execute_batch(&renamed(row)).unwrap());
         let tables = tables(&conn).into_iter().filter(|(table, _)| !table.starts_with("message_search"));
         let rows: Vec<_> = tables.map(|(table, columns)| (rows(&conn, &table, &columns), table)).collect();
         (definitions(&conn).unwrap(), rows)

@@ -164,7 +164,7 @@ async fn a_direct_message_shows_its_participants_under_the_names_that_they_have_
     let edit =
         json!({ "username": "amazing", "first_name": "Grace", "last_name": "Hopper", "avatar_url": "https://x.example/g.png" });
     grace.patch("/profile", edit).await.expect(200);
-    server.chores_done().await;
+    server.deferred_work_done().await;
     let told = socket.on(&bob.personal(&organisation)).await;
     assert_eq!([&told["data"]["channels_id"], &told["data"]["name"]], [&json!(dm), &json!("ada, amazing, bob")]);
     assert_eq!([&told["data"]["action"], &told["data"]["username"]], ["renamed", "amazing"]);
@@ -181,7 +181,7 @@ async fn a_direct_message_shows_its_participants_under_the_names_that_they_have_
 
     // Nobody is told of a direct message that she is not in, and nothing is told where nothing changed.
     grace.patch("/profile", json!({ "phone": "7" })).await.expect(200);
-    server.chores_done().await;
+    server.deferred_work_done().await;
     ada.say(&between, "psst").await;
     let told = socket.on(&bob.personal(&organisation)).await;
     assert_eq!([&told["notification_type"], &told["data"]["channels_id"]], [&json!("unread_thread_change"), &json!(between)]);
@@ -199,7 +199,7 @@ async fn a_name_that_another_chose_in_a_direct_message_is_left_to_them() {
     let dm = text(&open(&ada, &organisation, &[&grace.user_id]).await.data(201, OPENED)["channels_id"]);
     ada.patch(&format!("/channels/{dm}/username"), json!({ "username": "amazing" })).await.expect(200);
     grace.patch("/profile", json!({ "username": "amazing" })).await.expect(200);
-    server.chores_done().await;
+    server.deferred_work_done().await;
     let users = grace.get(&format!("/channels/{dm}/users")).await.expect(200)["users"].take();
     assert_eq!([&users[0]["username"], &users[1]["username"]], ["amazing", "grace"], "ada's, and the one that she had");
     assert_eq!(list(&grace, &organisation).await[0]["name"], "ada, amazing", "the accounts' names");

@@ -196,7 +196,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
     // The jobs of the next start go on with it.
     let Scene { folder, .. } = &scene;
     let copy = Server::on_copy_of(folder.path(), |_| {}).await;
-    copy.chores_done().await;
+    copy.deferred_work_done().await;
     copy.followed().await;
     assert_eq!(copy.count("channels where is_private = 1 and (owner_id <> created_by and user_count = 1)"), MANY as i64);
     assert_eq!(copy.count("channel_members where username = 'grace'"), 0);
@@ -376,16 +376,16 @@ async fn a_failing_chore_does_not_delay_others() {
         "insert into events (stream, audience, type, message_n, body, created_at)
            values ('x', 'subscribers', 'updated', 1, '{}', 1), ('x', 'subscribers', 'updated', 2, '{}', 1);
          create trigger broken before update of body on events when old.message_n = 1 and old.created_at = 1 begin select raise(abort, 'broken'); end;
-         insert into chores (kind, number, cursor) values ('message', 1, x''), ('message', 2, x'');";
+         insert into deferred_work (kind, number, cursor) values ('message', 1, x''), ('message', 2, x'');";
     rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap().execute_batch(broken).unwrap();
     server.clock.advance(std::time::Duration::from_secs(1)); // the jobs look at their queues
     let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while server.count("chores where number = 2") > 0 || server.count("chores where retry_at = 0") > 0 {
+    while server.count("deferred_work where number = 2") > 0 || server.count("deferred_work where retry_at = 0") > 0 {
         assert!(std::time::Instant::now() < until, "it waits for the one that fails");
         server.anonymous().get("/blogs").await.expect(200);
     }
-    assert_eq!(server.count("chores where number = 1"), 1, "which is tried again later");
+    assert_eq!(server.count("deferred_work where number = 1"), 1, "which is tried again later");
     server.sql("update events set created_at = 2 where message_n = 1");
     server.clock.advance(std::time::Duration::from_secs(60));
-    server.chores_done().await;
+    server.deferred_work_done().await;
 }

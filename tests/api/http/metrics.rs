@@ -139,7 +139,7 @@ async fn a_post_is_a_publication_with_its_deliveries() {
     assert_eq!(page.values(samples), [publications + 2, deliveries + 4], "{}", page.0);
     let seq = page.value("log_last_seq");
     assert!(seq > 0 && page.value("push_publisher_lag") == 0, "{}", page.0);
-    assert!(page.value("writer_job_seconds_count") > 0 && page.value("chores") == 0, "{}", page.0);
+    assert!(page.value("writer_job_seconds_count") > 0 && page.value("deferred_work") == 0, "{}", page.0);
     page.values(["wal_bytes", "search_behind", "mails_due", "push_queue_bytes", "push_longest_queue_bytes"]);
 }
 

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::{
-    harness::{Client, PASSWORD, Reply, Server, chores_done},
+    harness::{Client, PASSWORD, Reply, Server, deferred_work_done},
     operations::operations,
 };
 use chance::Chance;
@@ -142,7 +142,7 @@ impl Play<'_> {
 
     /// All that was pushed for what was done up to now has arrived when this has.
     async fn marker(&mut self) -> String {
-        chores_done(&self.folder, &self.here(&self.stage.keeper)).await;
+        deferred_work_done(&self.folder, &self.here(&self.stage.keeper)).await;
         self.markers += 1;
         let marker = format!("marker {}", self.markers);
         self.here(&self.stage.keeper).say(&self.stage.beacon, &marker).await;

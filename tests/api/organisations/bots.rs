@@ -208,7 +208,7 @@ async fn a_removed_bot_is_gone_for_good_and_what_it_wrote_stays() {
         ada.patch(&bot.path, json!({})).await.refused(404, Code::BotNotFound);
         let written = ada.get(&format!("/messages/{post}")).await.expect(200);
         assert_eq!([&written["data"]["user_type"], &written["data"]["full_name"]], ["bot", "Build server"]);
-        server.chores_done().await;
+        server.deferred_work_done().await;
         let listed = ada.get(&format!("/organisations/{organisation}/bots")).await.expect(200);
         assert_eq!(listed["data"], json!([]));
     }

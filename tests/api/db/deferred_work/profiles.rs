@@ -35,7 +35,7 @@ async fn a_changed_profile_is_pushed_to_all_organisations_of_the_user() {
 
     // The jobs of the next start go on with it.
     let copy = Server::on_copy_of(scene.folder.path(), |_| {}).await;
-    copy.chores_done().await;
+    copy.deferred_work_done().await;
     assert_eq!(copy.number(&told("Brewster")), MANY as i64 + 1);
     assert_eq!(copy.number(&told("Amazing")), 0, "nobody is told what is not so any more");
 }
