@@ -89,7 +89,7 @@ pub fn import(data: &Path, from: &Path, into: Option<OrganisationId>, write: Wri
     for (part, file) in &mut parts.parts {
         for record in Records::new(part, file).map_err(failed)? {
             let (record, bytes) = record?;
-            batches.push(record, bytes)?;
+            batches.add(record, bytes)?;
             done += bytes as u64;
             progress("importing", done, all);
         }
@@ -124,7 +124,7 @@ impl<'a> Batches<'a> {
     }
 
     /// Takes a record of about so many bytes.
-    pub fn push(&mut self, record: Record, bytes: usize) -> Result<()> {
+    pub fn add(&mut self, record: Record, bytes: usize) -> Result<()> {
         self.waiting.push_back(record);
         self.bytes += bytes;
         if self.waiting.len() >= BATCH || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }

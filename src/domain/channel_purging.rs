@@ -91,7 +91,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
 /// Deletes the rows of the event log that `select` gives with their sizes in bytes, up to the budget of one write. Returns
 /// how many.
 fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
-    let told: Vec<i64> = slice_byte_budget::rows(tx, select, params)?;
+    let told: Vec<i64> = slice_byte_budget::keys_within(tx, select, params)?;
     let sql = "delete from events where seq in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
 }

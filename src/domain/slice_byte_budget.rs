@@ -25,7 +25,7 @@ impl Budget {
 }
 
 /// The keys of the first rows of `select` that fit the budget. `select` returns each row's key and size in bytes.
-pub(super) fn rows<K: FromSql>(conn: &Connection, select: &str, params: impl Params) -> Result<Vec<K>> {
+pub(super) fn keys_within<K: FromSql>(conn: &Connection, select: &str, params: impl Params) -> Result<Vec<K>> {
     let (mut keys, mut budget) = (Vec::new(), Budget::new());
     for row in conn.prepare_cached(select)?.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))? {
         let (key, bytes) = row?;

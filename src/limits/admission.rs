@@ -136,9 +136,9 @@ pub struct Slot {
     standing: Mutex<Standing>,
 }
 
-/// Counts a request's connection for a user, as [`Slot::count_for_user`] does.
+/// Counts a request's connection for a user, as [`Slot::attribute_to_user`] does.
 pub fn assign_to_user(req: &Request, user: Share) -> bool {
-    req.data::<Arc<Slot>>().is_none_or(|slot| slot.count_for_user(user))
+    req.data::<Arc<Slot>>().is_none_or(|slot| slot.attribute_to_user(user))
 }
 
 /// Whom a connection counts for.
@@ -228,16 +228,16 @@ impl Slot {
 
     /// Counts the connection for a user from now on, because a request has a live session of theirs. If as many count for the user
     /// as may, it still counts for its address. Returns false then.
-    pub fn count_for_user(&self, user: Share) -> bool {
-        self.count_for(user, MOST_BY_USER)
+    pub fn attribute_to_user(&self, user: Share) -> bool {
+        self.attribute(user, MOST_BY_USER)
     }
 
     /// Counts the connection for the user whose socket has connected. The hub bounds the sockets of a user.
-    pub fn count_socket(&self, user: Share) {
-        self.count_for(user, usize::MAX);
+    pub fn attribute_socket(&self, user: Share) {
+        self.attribute(user, usize::MAX);
     }
 
-    fn count_for(&self, user: Share, most: usize) -> bool {
+    fn attribute(&self, user: Share, most: usize) -> bool {
         let Some(address) = self.address else { return true };
         let mut standing = self.standing.lock();
         let held = Standing::Held { user, since: Instant::now(), in_use: true };

@@ -114,7 +114,7 @@ pub async fn list_threads(app: &App, caller: Caller, arguments: Map<String, Valu
 
 pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::ReadMessages { channel, organisation, before, after, around, limit } = arguments::parse(arguments)?;
-    let at = pages::requested_place(before, after, around.map(Around::Message))?;
+    let at = pages::requested_part(before, after, around.map(Around::Message))?;
     let read = move |conn: &View| {
         let channel = arguments::channel(conn, caller, &channel, organisation.as_deref())?;
         let list = List::posts(conn, caller, channel.id)?;
@@ -131,12 +131,12 @@ pub async fn read_messages(app: &App, caller: Caller, arguments: Map<String, Val
 
 pub async fn read_thread(app: &App, caller: Caller, arguments: Map<String, Value>) -> Result<String> {
     let arguments::ReadThread { thread, before, after, limit } = arguments::parse(arguments)?;
-    let at = pages::requested_place(before, after, None)?;
+    let at = pages::requested_part(before, after, None)?;
     let read = move |conn: &View| {
-        let threads::Thread { root, place, .. } = threads::get(conn, caller, thread, 0)?;
+        let threads::Thread { root, channel, .. } = threads::get(conn, caller, thread, 0)?;
         let (list, _) = List::replies(conn, caller, root.channel, thread)?;
         let (messages, links) = pages::read_bounded(conn, &list, at, size(limit), BYTES / 2, Message::from)?;
-        let channel = Some(shown::Place { id: root.channel, name: place.name });
+        let channel = Some(shown::NamedChannel { id: root.channel, name: channel.name });
         Ok(result_text(&Listed { channel, thread: Some(root.into()), messages: messages.reversed(), more: paging_hints(links) }))
     };
     app.db.read_bounded(caller.share(), read).await

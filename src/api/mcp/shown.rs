@@ -41,7 +41,7 @@ pub fn result_text(result: &impl Serialize) -> String {
 #[derive(Serialize)]
 pub struct Listed<T> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<Place>,
+    pub channel: Option<NamedChannel>,
     /// The first message of a thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<Message>,
@@ -53,14 +53,14 @@ pub struct Listed<T> {
 
 /// The channel of a list.
 #[derive(Serialize)]
-pub struct Place {
+pub struct NamedChannel {
     pub id: ChannelId,
     pub name: String,
 }
 
-impl From<record::Channel> for Place {
-    fn from(channel: record::Channel) -> Place {
-        Place { id: channel.id, name: channel.name }
+impl From<record::Channel> for NamedChannel {
+    fn from(channel: record::Channel) -> NamedChannel {
+        NamedChannel { id: channel.id, name: channel.name }
     }
 }
 
@@ -206,8 +206,8 @@ pub struct Thread {
 }
 
 impl From<threads::Thread> for Thread {
-    fn from(threads::Thread { root, place, unread, .. }: threads::Thread) -> Thread {
+    fn from(threads::Thread { root, channel, unread, .. }: threads::Thread) -> Thread {
         let last_reply_at = root.last_reply_at;
-        Thread { message: root.into(), channel: place.name, unread_replies: unread.replies, last_reply_at }
+        Thread { message: root.into(), channel: channel.name, unread_replies: unread.replies, last_reply_at }
     }
 }

@@ -141,7 +141,7 @@ impl Api {
         /// first unread post, or for the newest if all are read.
         around: Query<Option<Around>>,
     ) -> Result<BareListed<MessageList>> {
-        let (size, at) = (listing::capped_size(*limit, PAGE, LARGEST_PAGE), pages::requested_place(*before, *after, *around)?);
+        let (size, at) = (listing::capped_size(*limit, PAGE, LARGEST_PAGE), pages::requested_part(*before, *after, *around)?);
         let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
         let known = match at.is_newest() {
             true => app.db.read_without_position(|conn| {

@@ -18,7 +18,7 @@ use crate::{
     db::View,
     domain::{
         messages::{
-            lists::{At, List, Place, Span},
+            lists::{At, Excerpt, List, Span},
             record::Message,
         },
         page::Page,
@@ -57,8 +57,8 @@ impl ParseFromParameter for Around {
     }
 }
 
-/// The place that a request asks for. 400 for a page around a message that is also to be before or after one.
-pub fn requested_place(before: Option<MessageId>, after: Option<MessageId>, around: Option<Around>) -> Result<At> {
+/// The part that a request asks for. 400 for a page around a message that is also to be before or after one.
+pub fn requested_part(before: Option<MessageId>, after: Option<MessageId>, around: Option<Around>) -> Result<At> {
     match around {
         Some(_) if before.is_some() || after.is_some() => {
             Err(Error::BadRequest(Code::ConflictingFields.says("around goes without before and after").at("around")))
@@ -104,13 +104,13 @@ pub fn read_bounded<T: Answer>(
 ) -> Result<(Rows<T>, Links)> {
     let part = |span, size, bytes| Part::read(conn, list, span, size, bytes, &show);
     match list.locate_page(conn, at)? {
-        Place::One(span) => {
+        Excerpt::One(span) => {
             let Part { rows, ids, is_more } = part(span, size, bytes)?;
             let parameter = if span.is_ascending { "after" } else { "before" };
             let next = ids.last().filter(|_| is_more).map(|last| (parameter, *last));
             Ok((if span.is_ascending { rows.reversed() } else { rows }, Links { next, newer: None }))
         }
-        Place::Both { older, newer } => {
+        Excerpt::Both { older, newer } => {
             let newer = part(newer, size / 2, bytes / 2)?;
             let older = part(older, size - newer.ids.len() as u32, bytes / 2)?;
             let mut rows = newer.rows.reversed();

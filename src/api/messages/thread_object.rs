@@ -36,16 +36,16 @@ pub struct Thread {
 
 impl From<threads::Thread> for Thread {
     /// Drops the oldest replies beyond the number of bytes for a list.
-    fn from(threads::Thread { root, place, replies, unread }: threads::Thread) -> Self {
-        Thread::new(root, place, unread, latest(&replies, threads::REPLY_BYTES))
+    fn from(threads::Thread { root, channel, replies, unread }: threads::Thread) -> Self {
+        Thread::new(root, channel, unread, latest(&replies, threads::REPLY_BYTES))
     }
 }
 
 impl Thread {
-    fn new(post: Message, place: threads::Place, unread: Unread, messages: Rows<Message>) -> Thread {
+    fn new(post: Message, channel: threads::ChannelLabel, unread: Unread, messages: Rows<Message>) -> Thread {
         Thread {
             post,
-            channel_name: place.name,
+            channel_name: channel.name,
             unread_count: unread.replies,
             mention_count: unread.mentions,
             last_read_id: unread.last_read_id(),
@@ -95,16 +95,16 @@ pub struct OrganisationThread {
 impl OrganisationThread {
     /// Shows the post and its replies twice, within the bytes of an answer. Drops the oldest replies beyond that, and beyond
     /// the number of bytes for a list.
-    pub(super) fn new(threads::Thread { mut root, place, replies, unread }: threads::Thread) -> OrganisationThread {
+    pub(super) fn new(threads::Thread { mut root, channel, replies, unread }: threads::Thread) -> OrganisationThread {
         let thread_participants = mem::take(&mut root.participants);
-        let channel_type = match (place.is_dm, place.is_private) {
+        let channel_type = match (channel.is_dm, channel.is_private) {
             (true, _) => ChannelType::Dm,
             (false, true) => ChannelType::Private,
             (false, false) => ChannelType::Public,
         };
         let mut thread_messages = Rows::default();
         let length = thread_messages.push(&root);
-        let mut thread = Thread::new(root, place, unread, Rows::default());
+        let mut thread = Thread::new(root, channel, unread, Rows::default());
         let left = BYTES.saturating_sub(json_length(&thread) + json_length(&thread_participants));
         let after_root = left.checked_sub(length);
         let bytes = after_root.map_or(left, |left| left / 2);

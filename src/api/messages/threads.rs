@@ -247,7 +247,7 @@ impl Api {
         around: Query<Option<MessageId>>,
     ) -> Result<Paged<Rows<Message>, Pagination>> {
         let is_numbered = page.is_some() || offset.is_some();
-        let at = pages::requested_place(*before, *after, around.map(Around::Message))?;
+        let at = pages::requested_part(*before, *after, around.map(Around::Message))?;
         let page = listing::requested_page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_bounded(caller.share(), move |conn| {

@@ -141,7 +141,7 @@ impl Translator<'_, '_> {
         let person = self.people.unknown(user, name)?;
         let id = person.id;
         self.leave_out("people who are not in the list of people: an account that nobody can use stands for each");
-        self.batches.push(Record::Person(person), RECORD)?;
+        self.batches.add(Record::Person(person), RECORD)?;
         Ok(id)
     }
 

@@ -188,7 +188,7 @@ impl Export<'_> {
                 Record::Message(message) => message.content.len() + REACTION * message.reactions.len(),
                 _ => 0,
             };
-        self.batches.push(record, bytes)
+        self.batches.add(record, bytes)
     }
 
     fn leave_out(&mut self, what: impl Into<Cow<'static, str>>) {
@@ -313,7 +313,7 @@ impl Export<'_> {
 
     fn members(&mut self) -> Result<()> {
         for channel in std::mem::take(&mut self.channels) {
-            channel.members(&self.people).try_for_each(|member| self.batches.push(Record::ChannelMember(member), RECORD))?;
+            channel.members(&self.people).try_for_each(|member| self.batches.add(Record::ChannelMember(member), RECORD))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     answers::Reply,
-    calling::{self, ANSWERED_WITHIN, Click, Place, Prepared},
+    calling::{self, ANSWERED_WITHIN, Click, Occasion, Prepared},
     programs::{self, UNAVAILABLE},
 };
 use crate::{
@@ -74,7 +74,8 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) ->
     });
     let target = target?;
     let thread = message.is_reply.then_some(message.thread);
-    let token = calling::open(tx, &Place { program: actions.program, channel, user: caller.user, thread, clicked: Some(click) })?;
+    let token =
+        calling::open(tx, &Occasion { program: actions.program, channel, user: caller.user, thread, clicked: Some(click) })?;
     let data = ActionClick {
         action_id: action,
         label: &found.label,

@@ -216,7 +216,7 @@ pub fn add_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> Str
 /// backlog of a consumer stay, up to a million.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let oldest: Vec<i64> =
-        slice_byte_budget::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
+        slice_byte_budget::keys_within(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
     let floor: Option<i64> = tx
         .prepare_cached("select max(seq) from events where seq <= ?1 and created_at < ?2 and seq <= ?3")?
         .query_row((oldest.last(), before, cursors::prunable(tx)?), |row| row.get(0))?;

@@ -8,7 +8,7 @@ use crate::{
         log::publication_envelope::envelope,
         messages::{
             channel_counters, events, indexing, mention_count_changes,
-            mentions::{self, Place},
+            mentions::{self, MessageKey},
             participants,
             payloads::counted,
             record::{self, Message, UNKNOWN_THREAD},
@@ -70,7 +70,7 @@ pub fn erase_message_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Curso
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
     let log = "select seq, octet_length(body) from events where message_n = ?1 and type <> '' and seq > ?2 order by seq limit ?3";
-    for seq in slice_byte_budget::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
+    for seq in slice_byte_budget::keys_within(tx, log, (n, last, SLICE_ROWS as i64))? {
         tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log_reader::ERASED))?.execute([seq])?;
         last = seq;
     }
@@ -84,12 +84,12 @@ pub fn erase_message_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Curso
 fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
     let is_thread = !message.is_reply;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
-    let place = Place { channel: message.channel, n: message.n, root };
-    let (everybody, mentioned) = mentions::forget(tx, place)?;
+    let key = MessageKey { channel: message.channel, n: message.n, root };
+    let (everybody, mentioned) = mentions::forget(tx, key)?;
     tx.prepare_cached("update channels set message_count = message_count - 1, thread_count = thread_count - ?2 where id = ?1")?
         .execute((message.channel, is_thread))?;
     if everybody {
-        mention_count_changes::count_everybody(tx, place, message.user, -1)?;
+        mention_count_changes::count_everybody(tx, key, message.user, -1)?;
     }
     if let Some(root) = root {
         let is_gone = thread_members::unreplied(tx, root, message, &mentioned)?;

@@ -9,7 +9,7 @@ use crate::{
         messages::{
             action_buttons::{self, Actions},
             events, indexing, mention_count_changes,
-            mentions::{self, Place},
+            mentions::{self, MessageKey},
             posting::Content,
             reactions_and_participants,
             record::{self, Message, UNKNOWN},
@@ -64,8 +64,8 @@ pub(in crate::domain) fn replace(tx: &mut Tx, message: Message, content: &str, a
     let sql = "update messages set content = ?2, mentions = ?3, actions = ?5, updated_at = ?4, edited_at = ?4 where n = ?1";
     tx.prepare_cached(sql)?.execute((message.n, content, record::to_json(&mentions)?, tx.now(), actions))?;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
-    let place = Place { channel, n: message.n, root };
-    let recount = mention_count_changes::record_anew(tx, place, message.user, &mentions)?;
+    let key = MessageKey { channel, n: message.n, root };
+    let recount = mention_count_changes::record_anew(tx, key, message.user, &mentions)?;
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;

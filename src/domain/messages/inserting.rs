@@ -6,7 +6,7 @@ use crate::{
     domain::messages::{
         action_buttons::Actions,
         events,
-        mentions::{self, Place},
+        mentions::{self, MessageKey},
         record::{self, Message},
         thread_members::{self, Root},
     },
@@ -30,10 +30,10 @@ pub(in crate::domain) fn write_as_is(tx: &mut Tx, mut message: Message, root: Op
     let root_n = root.as_ref().map(|root| root.n);
     message.n = insert(tx, &message, root_n)?;
     tx.quotas().charge_organisation(message.organisation, message.content.len())?; // not for an identifier that is taken
-    let place = Place { channel, n: message.n, root: root_n };
-    mentions::record(tx, place, &message.mentions)?;
+    let key = MessageKey { channel, n: message.n, root: root_n };
+    mentions::record(tx, key, &message.mentions)?;
     let is_new_participant = match &root {
-        Some(root) => thread_members::replied(tx, root, place, message.user, &message.mentions)?,
+        Some(root) => thread_members::replied(tx, root, key, message.user, &message.mentions)?,
         None => false,
     };
     events::posted(tx, &message, is_new_participant)?;

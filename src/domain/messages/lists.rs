@@ -48,7 +48,7 @@ impl Span {
 }
 
 /// The part of a list that a page shows.
-pub enum Place {
+pub enum Excerpt {
     One(Span),
     /// The messages around one: `older` begins with it.
     Both {
@@ -57,10 +57,10 @@ pub enum Place {
     },
 }
 
-impl Place {
-    fn around(n: i64) -> Place {
+impl Excerpt {
+    fn around(n: i64) -> Excerpt {
         let newer = Span { after: n, is_ascending: true, ..Span::ALL };
-        Place::Both { older: Span { before: n + 1, ..Span::ALL }, newer }
+        Excerpt::Both { older: Span { before: n + 1, ..Span::ALL }, newer }
     }
 }
 
@@ -92,22 +92,22 @@ impl List {
     }
 
     /// Finds the part of the list that a page shows. 404 for a message that is not in the channel, or in the thread.
-    pub fn locate_page(&self, conn: &Connection, at: At) -> Result<Place> {
+    pub fn locate_page(&self, conn: &Connection, at: At) -> Result<Excerpt> {
         let place = |id: Option<MessageId>, otherwise| -> Result<i64> {
             let Some(id) = id else { return Ok(otherwise) };
             Ok(self.find(conn, id)?.0)
         };
         match at {
-            At::Range { before, after } => Ok(Place::One(Span {
+            At::Range { before, after } => Ok(Excerpt::One(Span {
                 before: place(before, i64::MAX)?,
                 after: place(after, 0)?,
                 is_ascending: after.is_some() && before.is_none(),
             })),
             At::Around(id) => {
                 let (n, root) = self.find(conn, id)?;
-                Ok(Place::around(if self.root.is_some() { n } else { root.unwrap_or(n) }))
+                Ok(Excerpt::around(if self.root.is_some() { n } else { root.unwrap_or(n) }))
             }
-            At::Unread => Ok(self.first_unread(conn)?.map_or(Place::One(Span::ALL), Place::around)),
+            At::Unread => Ok(self.first_unread(conn)?.map_or(Excerpt::One(Span::ALL), Excerpt::around)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::{
     db::Tx,
     domain::messages::{
-        mentions::{self, Mention, Place},
+        mentions::{self, Mention, MessageKey},
         thread_members, thread_unreads,
     },
     error::Result,
@@ -25,14 +25,14 @@ pub(in crate::domain) struct Recount {
 
 /// Replaces the rows that [`mentions::record`] wrote, after an edit. A member who has read the message has read its new
 /// mentions, too.
-pub(in crate::domain) fn record_anew(tx: &Tx, place: Place, author: Option<UserId>, now: &[Mention]) -> Result<Recount> {
-    let Place { channel, n, root } = place;
-    let (were_all, were) = mentions::forget(tx, place)?;
-    mentions::record(tx, place, now)?;
+pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<UserId>, now: &[Mention]) -> Result<Recount> {
+    let MessageKey { channel, n, root } = key;
+    let (were_all, were) = mentions::forget(tx, key)?;
+    mentions::record(tx, key, now)?;
     let are_all = mentions::has_channel_mention(now);
     let mut recount = Recount { everybody: were_all != are_all, ..Recount::default() };
     if recount.everybody {
-        count_everybody(tx, place, author, i64::from(are_all) - i64::from(were_all))?;
+        count_everybody(tx, key, author, i64::from(are_all) - i64::from(were_all))?;
     }
     let are: HashSet<UserId> = mentions::users(now).filter(|_| !are_all).collect();
     let Some(root) = root else {
@@ -72,8 +72,8 @@ pub(in crate::domain) fn record_anew(tx: &Tx, place: Place, author: Option<UserI
 
 /// Counts one mention of all members more or less, and for those who have read the message as read: a reply's author has,
 /// wherever their mark is.
-pub(super) fn count_everybody(tx: &Tx, place: Place, author: Option<UserId>, more: i64) -> Result<()> {
-    let Place { channel, n, root } = place;
+pub(super) fn count_everybody(tx: &Tx, key: MessageKey, author: Option<UserId>, more: i64) -> Result<()> {
+    let MessageKey { channel, n, root } = key;
     tx.prepare_cached("update channels set mention_count = mention_count + ?2 where id = ?1")?.execute((channel, more))?;
     tx.prepare_cached(
         "update channel_members set read_mention_count = read_mention_count + ?3

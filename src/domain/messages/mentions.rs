@@ -65,14 +65,14 @@ pub(in crate::domain) fn users(mentions: &[Mention]) -> impl Iterator<Item = Use
 
 /// Where a message stands: its channel, its `n`, and that of the post that it replies to.
 #[derive(Clone, Copy)]
-pub(in crate::domain) struct Place {
+pub(in crate::domain) struct MessageKey {
     pub channel: ChannelId,
     pub n: i64,
     pub root: Option<i64>,
 }
 
 /// Writes the rows behind the counts of unread mentions.
-pub(in crate::domain) fn record(tx: &Tx, Place { channel, n, root }: Place, mentions: &[Mention]) -> Result<()> {
+pub(in crate::domain) fn record(tx: &Tx, MessageKey { channel, n, root }: MessageKey, mentions: &[Mention]) -> Result<()> {
     if has_channel_mention(mentions) {
         tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
         return Ok(()); // who is named besides is counted with all
@@ -89,7 +89,7 @@ pub(in crate::domain) fn record(tx: &Tx, Place { channel, n, root }: Place, ment
 }
 
 /// Deletes the rows that [`record`] wrote. Returns whether there was one of all members, and those of single ones.
-pub(super) fn forget(tx: &Tx, Place { n, root, .. }: Place) -> Result<(bool, HashSet<UserId>)> {
+pub(super) fn forget(tx: &Tx, MessageKey { n, root, .. }: MessageKey) -> Result<(bool, HashSet<UserId>)> {
     let all = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([n])? > 0;
     let sql = match root {
         None => "delete from mentions where n = ?1 returning user_id",

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::messages::{
-        mentions::{self, Mention, Place},
+        mentions::{self, Mention, MessageKey},
         record::{self, FED, Message, UNKNOWN_THREAD},
     },
     error::Result,
@@ -64,7 +64,7 @@ impl Root {
 pub(in crate::domain) fn replied(
     tx: &Tx,
     root: &Root,
-    Place { channel, n, .. }: Place,
+    MessageKey { channel, n, .. }: MessageKey,
     author: Option<UserId>,
     mentions: &[Mention],
 ) -> Result<bool> {

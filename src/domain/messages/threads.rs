@@ -34,7 +34,7 @@ pub const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Thread {
     pub root: Message,
-    pub place: Place,
+    pub channel: ChannelLabel,
     /// The latest replies, oldest first.
     pub replies: Vec<Message>,
     /// The reader's unread part of it.
@@ -43,16 +43,16 @@ pub struct Thread {
 
 /// The channel of a thread or message.
 #[derive(Clone)]
-pub struct Place {
+pub struct ChannelLabel {
     pub name: String,
     pub is_private: bool,
     /// Whether the channel is a direct message.
     pub is_dm: bool,
 }
 
-impl Place {
-    pub(super) fn find(conn: &Connection, channel: ChannelId) -> Result<Place> {
-        let row = |row: &Row| Ok(Place { name: row.get(0)?, is_private: row.get(1)?, is_dm: row.get(2)? });
+impl ChannelLabel {
+    pub(super) fn find(conn: &Connection, channel: ChannelId) -> Result<ChannelLabel> {
+        let row = |row: &Row| Ok(ChannelLabel { name: row.get(0)?, is_private: row.get(1)?, is_dm: row.get(2)? });
         Ok(conn.prepare_cached("select name, is_private, is_dm from channels where id = ?1")?.query_row([channel], row)?)
     }
 }
@@ -223,15 +223,15 @@ pub fn load_list(conn: &Connection, caller: Caller, roots: Vec<Root>, replies: u
     let mut messages: HashMap<i64, Message> =
         record::find_all(conn, &ns)?.into_iter().map(|message| (message.n, message)).collect();
     let mut unread = thread_unreads::find_by_roots(conn, caller.user, &ns)?;
-    let (mut threads, mut places) = (Vec::with_capacity(ns.len()), HashMap::new());
+    let (mut threads, mut channels) = (Vec::with_capacity(ns.len()), HashMap::new());
     for n in ns {
         let root = messages.remove(&n).ok_or(UNKNOWN_THREAD)?;
-        let place = match places.entry(root.channel) {
+        let channel = match channels.entry(root.channel) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(Place::find(conn, root.channel)?),
+            Entry::Vacant(unknown) => unknown.insert(ChannelLabel::find(conn, root.channel)?),
         };
         let unread = unread.remove(&n).unwrap_or_default();
-        threads.push(Thread { place: place.clone(), replies: latest(conn, n, replies)?, unread, root });
+        threads.push(Thread { channel: channel.clone(), replies: latest(conn, n, replies)?, unread, root });
     }
     reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
     participants::attach(conn, threads.iter_mut().map(|thread| &mut thread.root))?;

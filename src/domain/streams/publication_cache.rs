@@ -23,7 +23,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn cost(&self) -> usize {
         self.body.len() + AROUND
     }
 }
@@ -48,7 +48,7 @@ struct Bytewise;
 impl Weighter<Stream, Tail> for Bytewise {
     fn weight(&self, _: &Stream, tail: &Tail) -> u64 {
         // Also an empty tail weighs something: what weighs nothing is never dropped.
-        tail.publications.iter().fold(AROUND, |bytes, publication| bytes + publication.bytes()) as u64
+        tail.publications.iter().fold(AROUND, |bytes, publication| bytes + publication.cost()) as u64
     }
 }
 

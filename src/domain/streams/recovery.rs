@@ -68,7 +68,7 @@ pub fn missed(
     let known = recent.find(stream, offset, last);
     let is_new = known.is_none() && !matches!(stream, Stream::Personal(..));
     let publications = known.map_or_else(|| within(conn, stream, epoch, range), Ok)?;
-    let bytes = publications.iter().map(Publication::bytes).sum();
+    let bytes = publications.iter().map(Publication::cost).sum();
     let left = room.checked_sub(bytes).filter(|_| publications.len() <= MOST as usize);
     Ok(left.map(|left| {
         *room = left;
@@ -84,7 +84,7 @@ pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range
     let mut found = within(conn, stream, epoch, range)?;
     let mut bytes = 0;
     let fits = found.iter().take_while(|publication| {
-        bytes += publication.bytes();
+        bytes += publication.cost();
         bytes <= BYTES
     });
     let fits = fits.count().max(1);

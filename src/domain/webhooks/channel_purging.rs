@@ -38,7 +38,7 @@ fn deliveries(tx: &Tx, channel: ChannelId, limit: u32) -> Result<usize> {
     let select = "select d.id, octet_length(e.payload) from webhooks w join deliveries d on d.webhook_id = w.id
            join webhook_events e on e.n = d.event_n
          where w.channel_id = ?1 limit ?2";
-    let found: Vec<CallbackId> = slice_byte_budget::rows(tx, select, (channel, limit))?;
+    let found: Vec<CallbackId> = slice_byte_budget::keys_within(tx, select, (channel, limit))?;
     for id in &found {
         let event: i64 =
             tx.prepare_cached("delete from deliveries where id = ?1 returning event_n")?.query_row([id], |row| row.get(0))?;

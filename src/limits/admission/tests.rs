@@ -100,8 +100,8 @@ fn a_socket_is_on_its_way_in_until_its_connect_is_taken_and_then_closed_for_nobo
     assert!(!is_closed(&socket), "its connect is being answered");
     let ada = user();
     let hers: Vec<_> = (0..200).map(|n| stranger_from(&slots, &format!("198.51.100.{n}"))).collect();
-    hers.iter().for_each(|slot| _ = slot.count_for_user(ada));
-    socket.count_socket(ada);
+    hers.iter().for_each(|slot| _ = slot.attribute_to_user(ada));
+    socket.attribute_socket(ada);
     let more: Vec<_> = (0..9).map(|_| coming(&slots, OFFICE)).collect();
     assert!(!is_closed(&socket), "its user has as many connections as they may have");
     drop((socket, beside, hers, more));
@@ -142,7 +142,7 @@ fn an_answered_connection_is_closed_if_all_others_are_answered_again() {
 
 #[test]
 fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
-    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.count_for_user(user()), |_: &Slot| {}] {
+    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.attribute_to_user(user()), |_: &Slot| {}] {
         let slots = ConnectionSlots::of(1000, 1, &[]);
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
@@ -163,7 +163,7 @@ fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
     let hers: Vec<_> = (0..10)
         .map(|_| {
             let slot = stranger(&slots);
-            slot.count_for_user(ada);
+            slot.attribute_to_user(ada);
             slot
         })
         .collect();
@@ -182,23 +182,23 @@ fn a_users_129th_connection_counts_for_its_address() {
     let hers: Vec<_> = (0..128)
         .map(|n| {
             let slot = stranger_from(&slots, &format!("192.0.2.{n}"));
-            slot.count_for_user(ada);
+            slot.attribute_to_user(ada);
             slot
         })
         .collect();
     assert_eq!(slots.open_counts(), open(128, 0, 0));
     let one_more = stranger(&slots);
-    one_more.count_for_user(ada);
+    one_more.attribute_to_user(ada);
     assert_eq!(slots.open_counts(), open(128, 1, 0));
-    hers[0].count_for_user(ada);
+    hers[0].attribute_to_user(ada);
     assert_eq!(slots.open_counts(), open(128, 1, 0), "a further request on one of them changes nothing");
     let graces = stranger(&slots);
-    graces.count_for_user(user());
+    graces.attribute_to_user(user());
     assert_eq!(slots.open_counts(), open(129, 1, 0));
-    graces.count_for_user(ada);
+    graces.attribute_to_user(ada);
     assert_eq!(slots.open_counts(), open(129, 1, 0), "it stays with its holder");
     drop(hers);
-    one_more.count_for_user(ada);
+    one_more.attribute_to_user(ada);
     assert_eq!(slots.open_counts(), open(2, 0, 0));
     drop((one_more, graces));
     assert!(slots.counts.lock().is_empty());
@@ -208,8 +208,8 @@ fn a_users_129th_connection_counts_for_its_address() {
 fn a_connection_that_two_users_share_counts_for_the_last() {
     let slots = ConnectionSlots::of(1000, 2, &[]);
     let (ada, grace, shared) = (user(), user(), stranger(&slots));
-    shared.count_for_user(ada);
-    shared.count_for_user(grace);
+    shared.attribute_to_user(ada);
+    shared.attribute_to_user(grace);
     assert_eq!(slots.open_counts(), open(1, 0, 0));
     let places = slots.counts.lock();
     assert_eq!([places.count_of_user(ada), places.count_of_user(grace)], [0, 1]);
@@ -220,7 +220,7 @@ fn a_connection_that_two_users_share_counts_for_the_last() {
 fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
     let slots = ConnectionSlots::of(1000, 1, &[]);
     let slot = stranger(&slots);
-    slot.count_for_user(user());
+    slot.attribute_to_user(user());
     let ended = Instant::now();
     slot.recount_as_stranger(ended + AFTER * 10, AFTER);
     assert_eq!(slots.open_counts(), open(1, 0, 0), "a request is in progress, or a socket is connected");
@@ -238,7 +238,7 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
     let slots = ConnectionSlots::of(1000, 1, &[]);
     let back = || {
         let slot = stranger(&slots);
-        slot.count_for_user(user());
+        slot.attribute_to_user(user());
         slot.note_request_end(Instant::now(), AFTER);
         slot
     };
@@ -257,7 +257,7 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
 fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
     let slots = ConnectionSlots::of(1000, 4, &[]);
     let (ada, half) = (stranger(&slots), [stranger(&slots), stranger(&slots)]);
-    ada.count_for_user(user());
+    ada.attribute_to_user(user());
     assert!(!half[0].is_crowding_stranger());
     let one_more = stranger(&slots);
     assert!(half[0].is_crowding_stranger() && one_more.is_crowding_stranger());
@@ -270,7 +270,7 @@ fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
 fn connections_of_a_proxy_count_for_neither_address_nor_user() {
     let slots = ConnectionSlots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
-    assert!(held.iter().all(|slot| slot.count_for_user(user())));
+    assert!(held.iter().all(|slot| slot.attribute_to_user(user())));
     held.iter().for_each(|slot| slot.recount_as_stranger(Instant::now() + AFTER, AFTER));
     assert_eq!(slots.open_counts(), open(0, 0, 50));
     assert!(!held.iter().any(|slot| slot.is_crowding_stranger() || is_closed(slot)));
@@ -290,7 +290,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                     let chance = (n + seed).wrapping_mul(0x9e37_79b9) >> 7;
                     match (chance % 7, held.get(chance / 7 % held.len().max(1))) {
                         (0 | 1, _) => held.extend(Some(slot(slots.admit(address(OFFICE)))).filter(Slot::begin)),
-                        (2, Some(slot)) => _ = slot.count_for_user(users[chance / 7 % 3]),
+                        (2, Some(slot)) => _ = slot.attribute_to_user(users[chance / 7 % 3]),
                         (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
                         (4, Some(slot)) => slot.note_request_end(Instant::now(), Duration::ZERO),
                         (5, Some(slot)) => drop(slot.is_crowding_stranger()),

@@ -264,7 +264,7 @@ impl Connection {
         state.subscriptions.keys().cloned().collect()
     }
 
-    pub(super) fn end(&self, channel: &str) -> Option<Over> {
+    pub(super) fn end_subscription(&self, channel: &str) -> Option<Over> {
         let ended = self.state.lock().subscriptions.remove(channel)?;
         Some(Over { watched: ended.terms.watches, announced: ended.announced })
     }

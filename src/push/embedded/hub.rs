@@ -141,7 +141,7 @@ impl Hub {
         let mut touched = Vec::new();
         {
             let mut shard = self.changing(channel);
-            let Some(ended) = connection.end(channel) else { return false };
+            let Some(ended) = connection.end_subscription(channel) else { return false };
             if let Some(audience) = shard.get_mut(channel) {
                 audience.subscribers.remove(&connection.client);
                 audience.watchers -= usize::from(ended.watched);

@@ -280,7 +280,7 @@ impl Socket {
         }
         match connected {
             Ok(connection) => {
-                self.slot.count_socket(connection.share);
+                self.slot.attribute_socket(connection.share);
                 let heartbeat = Heartbeat::new(&connection, self.push.ping_every);
                 self.connected = Some((connection, heartbeat));
                 Ok(())

@@ -78,7 +78,7 @@ async fn an_upgraded_connection_counts_for_its_address_until_a_user_holds_it() {
     stream.write_all(b"GET /up HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n").await.unwrap();
     stream.read_exact(&mut [0; 12]).await.unwrap();
     counts(&served, 0, 1).await;
-    served.slot.upgrade().unwrap().count_for_user(Share::Person(UserId::new()));
+    served.slot.upgrade().unwrap().attribute_to_user(Share::Person(UserId::new()));
     counts(&served, 1, 0).await;
 }
 

@@ -24,7 +24,7 @@ use crate::{
 
 impl Import {
     pub(super) fn message(&mut self, tx: &mut Tx, message: &Message) -> Result<bool> {
-        let mut at = Place { channel: self.require_own(tx, message.channel)?, id: message.id, root: None };
+        let mut at = Destination { channel: self.require_own(tx, message.channel)?, id: message.id, root: None };
         let here = self.taken.here(tx, message.id.0)?;
         let found: Option<ChannelId> = tx
             .prepare_cached("select channel_id from messages where id = ?1")?
@@ -39,7 +39,7 @@ impl Import {
         let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(at.channel, mention)).collect();
         let n = self.insert_message(tx, message, &at, &mentions)?;
         let author = message.author.map(|author| self.account(author)).transpose()?;
-        settle(tx, message, mentions::Place { channel: at.channel, n, root: at.root }, author, &mentions)?;
+        settle(tx, message, mentions::MessageKey { channel: at.channel, n, root: at.root }, author, &mentions)?;
         if message.deleted_at.is_none() {
             message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
         }
@@ -63,7 +63,7 @@ impl Import {
         Ok(root)
     }
 
-    fn insert_message(&self, tx: &Tx, message: &Message, at: &Place, mentions: &[Mention]) -> Result<i64> {
+    fn insert_message(&self, tx: &Tx, message: &Message, at: &Destination, mentions: &[Mention]) -> Result<i64> {
         let is_live = message.deleted_at.is_none();
         Ok(tx
             .prepare_cached(
@@ -126,7 +126,7 @@ impl Import {
 }
 
 /// Where a message goes.
-struct Place {
+struct Destination {
     id: MessageId,
     channel: ChannelId,
     /// The post that it replies to.
@@ -157,8 +157,8 @@ fn check(message: &Message) -> Result<(), Refusal> {
 }
 
 /// Counts a new message in its channel and thread.
-fn settle(tx: &Tx, message: &Message, place: mentions::Place, author: Option<UserId>, mentions: &[Mention]) -> Result<()> {
-    let mentions::Place { channel, n, root } = place;
+fn settle(tx: &Tx, message: &Message, place: mentions::MessageKey, author: Option<UserId>, mentions: &[Mention]) -> Result<()> {
+    let mentions::MessageKey { channel, n, root } = place;
     let is_live = message.deleted_at.is_none();
     if is_live {
         mentions::record(tx, place, mentions)?;

@@ -194,7 +194,7 @@ pub fn prune_unreferenced_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     let idle = "select n, octet_length(payload)
         from (select n, payload from webhook_events order by n limit ?1) oldest
         where not exists (select 1 from deliveries d where d.event_n = oldest.n)";
-    let idle: Vec<i64> = slice_byte_budget::rows(tx, idle, [limit])?;
+    let idle: Vec<i64> = slice_byte_budget::keys_within(tx, idle, [limit])?;
     let sql = "delete from webhook_events where n in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }
