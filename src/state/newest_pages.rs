@@ -8,8 +8,10 @@ use std::sync::{
 use quick_cache::{Weighter, sync::Cache};
 
 use crate::{
+    db::{Db, View},
+    error::Result,
     event::Effect,
-    id::{ChannelId, MessageId},
+    id::{ChannelId, MessageId, Share},
     net::encodings::Encodings,
 };
 
@@ -46,10 +48,6 @@ pub struct NewestPage {
     pub rest: Option<MessageId>,
 }
 
-/// The right to keep a page that is read after this was taken.
-#[derive(Clone, Copy)]
-pub struct Generation(u64);
-
 #[derive(Clone)]
 struct Length;
 
@@ -67,21 +65,38 @@ impl Default for NewestPages {
 }
 
 impl NewestPages {
-    /// The page, if it was made from the channel's state at `seq`.
-    pub fn find(&self, channel: ChannelId, size: u32, seq: i64) -> Option<NewestPage> {
-        let now = State { seq, generation: self.generation().0 };
-        self.texts.get(&(channel, size)).filter(|(state, _)| *state == now).map(|(_, page)| page)
+    /// The page that was kept, if it was made from the channel's present state; otherwise what `read` makes, which is kept. `last_seq`
+    /// checks the right to read the channel, and reads its last seq.
+    pub async fn find_or_read(
+        &self,
+        db: &Db,
+        share: Share,
+        key: Key,
+        last_seq: impl Fn(&View) -> Result<i64> + Send + 'static,
+        read: impl FnOnce(&View) -> Result<NewestPage> + Send + 'static,
+    ) -> Result<NewestPage> {
+        // A profile that changes while the page is read makes the page old at once.
+        let before = self.generation.load(Relaxed);
+        let kept = db.read_without_position(|conn| {
+            let seq = last_seq(conn)?;
+            let page = self.find(key, State { seq, generation: self.generation.load(Relaxed) });
+            page.map(|page| conn.note_position().map(|()| page)).transpose()
+        })?;
+        if let Some(page) = kept {
+            return Ok(page);
+        }
+        let (page, seq) = db.read_bounded(share, move |conn| Ok((read(conn)?, last_seq(conn)?))).await?;
+        self.keep(key, State { seq, generation: before }, page.clone());
+        Ok(page)
     }
 
-    /// To be taken before the transaction that reads a page.
-    pub fn generation(&self) -> Generation {
-        Generation(self.generation.load(Relaxed))
+    fn find(&self, key: Key, state: State) -> Option<NewestPage> {
+        self.texts.get(&key).filter(|(made_from, _)| *made_from == state).map(|(_, page)| page)
     }
 
-    /// Keeps a page that was read with the channel's `seq` in one transaction.
-    pub fn keep(&self, (channel, size): (ChannelId, u32), seq: i64, Generation(generation): Generation, page: NewestPage) {
+    fn keep(&self, key: Key, state: State, page: NewestPage) {
         if page.text.plain.len() <= LONGEST {
-            self.texts.insert((channel, size), (State { seq, generation }, page));
+            self.texts.insert(key, (state, page));
         }
     }
 
@@ -105,25 +120,27 @@ mod tests {
     #[test]
     fn a_page_is_good_for_the_state_that_it_was_made_from() {
         let (pages, channel) = (NewestPages::default(), ChannelId::new());
-        let kept = |seq, size| pages.find(channel, size, seq).is_some();
-        pages.keep((channel, 50), 7, pages.generation(), page(1));
-        assert_eq!([kept(7, 50), kept(8, 50), kept(7, 20)], [true, false, false]);
-        let early = pages.generation();
+        let now = |seq| State { seq, generation: pages.generation.load(Relaxed) };
+        let kept = |state, size| pages.find((channel, size), state).is_some();
+        pages.keep((channel, 50), now(7), page(1));
+        assert_eq!([kept(now(7), 50), kept(now(8), 50), kept(now(7), 20)], [true, false, false]);
+        let early = now(7);
         pages.forget(&[Effect::ProfileChanged]);
-        assert!(!kept(7, 50));
-        pages.keep((channel, 50), 7, early, page(1));
-        assert!(!kept(7, 50), "it may have been read before the change");
-        pages.keep((channel, 50), 7, pages.generation(), page(1));
-        assert!(kept(7, 50));
+        assert!(!kept(now(7), 50));
+        pages.keep((channel, 50), early, page(1));
+        assert!(!kept(now(7), 50), "it may have been read before the change");
+        pages.keep((channel, 50), now(7), page(1));
+        assert!(kept(now(7), 50));
     }
 
     #[test]
     fn the_texts_are_bounded() {
         let pages = NewestPages::default();
+        let state = State { seq: 1, generation: 0 };
         let keep = |length| {
-            let channel = ChannelId::new();
-            pages.keep((channel, 50), 1, pages.generation(), page(length));
-            pages.find(channel, 50, 1).is_some()
+            let key = (ChannelId::new(), 50);
+            pages.keep(key, state, page(length));
+            pages.find(key, state).is_some()
         };
         assert_eq!([keep(LONGEST), keep(LONGEST + 1)], [true, false]);
         assert!((0..10 * MOST / LONGEST).all(|_| keep(LONGEST)), "the latest has room");

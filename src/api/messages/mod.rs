@@ -142,28 +142,21 @@ impl Api {
         around: Query<Option<Around>>,
     ) -> Result<BareListed<MessageList>> {
         let (size, at) = (listing::capped_size(*limit, PAGE, LARGEST_PAGE), pages::requested_part(*before, *after, *around)?);
-        let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
-        let known = match at.is_newest() {
-            true => app.db.read_without_position(|conn| {
-                let page = app.newest.find(id, size, lists::last_stream_seq(conn, caller, id)?);
-                page.map(|page| conn.note_position().map(|()| page)).transpose()
-            })?,
-            false => None,
-        };
+        let (caller, id) = (caller.0, *channel_id);
         let read = move |conn: &View| {
             let (messages, links) = pages::read(conn, &List::posts(conn, caller, id)?, at, size)?;
-            Ok((Written::new(&MessageList { messages }).text, links, lists::last_stream_seq(conn, caller, id)?))
+            Ok((Written::new(&MessageList { messages }).text, links))
         };
-        let (text, links) = match known {
-            Some(NewestPage { text, rest }) => (text, Links { next: rest.map(|last| ("before", last)), newer: None }),
-            None => {
-                let (text, links, seq) = app.db.read_bounded(caller.share(), read).await?;
-                if at.is_newest() {
-                    let page = NewestPage { text: text.clone(), rest: links.next.map(|(_, last)| last) };
-                    app.newest.keep((id, size), seq, generation, page);
-                }
-                (text, links)
-            }
+        let (text, links) = if at.is_newest() {
+            let last_seq = move |conn: &View| lists::last_stream_seq(conn, caller, id);
+            let read = move |conn: &View| {
+                let (text, links) = read(conn)?;
+                Ok(NewestPage { text, rest: links.next.map(|(_, last)| last) })
+            };
+            let page = app.newest.find_or_read(&app.db, caller.share(), (id, size), last_seq, read).await?;
+            (page.text, Links { next: page.rest.map(|last| ("before", last)), newer: None })
+        } else {
+            app.db.read_bounded(caller.share(), read).await?
         };
         Ok(BareListed::Ok(Written::from_text(text), links.header(&address)))
     }
