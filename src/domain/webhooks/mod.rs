@@ -19,6 +19,8 @@ pub mod trigger_words;
 
 use std::time::Duration;
 
+use rusqlite::named_params;
+
 use crate::{
     db::{Tx, log_reader},
     domain::{
@@ -92,27 +94,28 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     tx.prepare_cached(
         "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret,
            sender_secret, events, trigger_words, organisation_id, is_ordered, from_seq, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)",
+         values (:id, :channel, :owner, :name, :event_name, :url, :url_by, :target, :slug_hash, :secret,
+           :sender_secret, :events, :trigger_words, :organisation, :is_ordered, :last_seq, :now, :now)",
     )?
-    .execute(rusqlite::params![
-        id,
-        channel,
-        caller.user,
-        name,
-        event_name,
-        url,
-        owners::answers_for(url, caller),
-        target,
-        secret::sha256(tx.site().keys().webhook_slug(id, 1, None)),
-        tx.site().keys().seal(&secret),
-        sender_secret,
-        events,
-        trigger_words,
-        organisation,
-        new.is_ordered,
-        log_reader::last_seq(tx)?,
-        tx.now(),
-    ])?;
+    .execute(named_params! {
+        ":id": id,
+        ":channel": channel,
+        ":owner": caller.user,
+        ":name": name,
+        ":event_name": event_name,
+        ":url": url,
+        ":url_by": owners::answers_for(url, caller),
+        ":target": target,
+        ":slug_hash": secret::sha256(tx.site().keys().webhook_slug(id, 1, None)),
+        ":secret": tx.site().keys().seal(&secret),
+        ":sender_secret": sender_secret,
+        ":events": events,
+        ":trigger_words": trigger_words,
+        ":organisation": organisation,
+        ":is_ordered": new.is_ordered,
+        ":last_seq": log_reader::last_seq(tx)?,
+        ":now": tx.now(),
+    })?;
     let made = record::find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
     Ok((made, secret))
 }
@@ -201,34 +204,36 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     if !texts.contains(&true) && events.is_none() && trigger_words.is_none() && organisation.is_none() && is_ordered.is_none() {
         return Ok(webhook);
     }
-    let url_by = url.and_then(|url| owners::answers_for(url, caller));
     tx.prepare_cached(
-        "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
-           url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
-           from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6,
-           sender_secret = case when ?9 then ?10 else sender_secret end, events = coalesce(?11, events),
-           trigger_words = coalesce(?12, trigger_words), organisation_id = case when ?13 then ?14 else organisation_id end,
-           is_ordered = coalesce(?15, is_ordered), waits_until = case when ?15 is null and ?4 is null then waits_until end,
-           is_proven = case when ?4 is null then is_proven else 0 end
-         where id = ?1",
+        "update webhooks set name = coalesce(:name, name), event_name = coalesce(:event_name, event_name),
+           url = coalesce(:url, url), target = coalesce(:target, target),
+           url_by = case when :url is null then url_by else :url_by end,
+           from_seq = case when url = '' and :url <> '' then :last_seq else from_seq end,
+           is_proven = case when :url is null then is_proven else 0 end,
+           sender_secret = case when :has_sender_secret then :sender_secret else sender_secret end,
+           events = coalesce(:events, events), trigger_words = coalesce(:trigger_words, trigger_words),
+           organisation_id = case when :has_organisation then :organisation else organisation_id end,
+           is_ordered = coalesce(:is_ordered, is_ordered),
+           waits_until = case when :is_ordered is null and :url is null then waits_until end, updated_at = :now
+         where id = :id",
     )?
-    .execute((
-        id,
-        name,
-        event_name,
-        url,
-        target,
-        tx.now(),
-        url_by,
-        log_reader::last_seq(tx)?,
-        sender_secret.is_some(),
-        sender_secret.flatten(),
-        events,
-        trigger_words,
-        organisation.is_some(),
-        organisation.flatten(),
-        is_ordered,
-    ))?;
+    .execute(named_params! {
+        ":id": id,
+        ":name": name,
+        ":event_name": event_name,
+        ":url": url,
+        ":target": target,
+        ":url_by": url.and_then(|url| owners::answers_for(url, caller)),
+        ":last_seq": log_reader::last_seq(tx)?,
+        ":has_sender_secret": sender_secret.is_some(),
+        ":sender_secret": sender_secret.flatten(),
+        ":events": events,
+        ":trigger_words": trigger_words,
+        ":has_organisation": organisation.is_some(),
+        ":organisation": organisation.flatten(),
+        ":is_ordered": is_ordered,
+        ":now": tx.now(),
+    })?;
     if url.is_some() {
         leave_former_address(tx, id)?;
     }
