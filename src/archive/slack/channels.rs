@@ -120,14 +120,8 @@ impl ImportedChannel {
     /// The records of the members.
     pub fn members<'a>(&'a self, people: &'a People) -> impl Iterator<Item = ChannelMember> + 'a {
         self.members.iter().map(|member| people.by_index(*member)).map(|member| ChannelMember {
-            channel: self.id,
-            person: member.id,
-            username: member.name.clone(),
-            is_starred: false,
-            is_muted: false,
-            unread_threads: Vec::new(),
             read: self.last,
-            created_at: self.created_at,
+            ..ChannelMember::new(self.id, member.id, member.name.clone(), self.created_at)
         })
     }
 

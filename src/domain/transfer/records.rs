@@ -171,6 +171,22 @@ pub struct ChannelMember {
     pub created_at: Time,
 }
 
+impl ChannelMember {
+    /// Somebody who has read nothing in a channel, and has set nothing.
+    pub fn new(channel: ChannelId, person: UserId, username: String, created_at: Time) -> ChannelMember {
+        ChannelMember {
+            channel,
+            person,
+            username,
+            is_starred: false,
+            is_muted: false,
+            read: None,
+            unread_threads: Vec::new(),
+            created_at,
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub struct UnreadThread {
     pub thread: MessageId,
