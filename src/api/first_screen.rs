@@ -24,7 +24,12 @@ use super::{
 };
 use crate::{
     domain::{
-        channels::{members::Member, record::Visible, unread_counts::Counts},
+        channels::{
+            members::Member,
+            preferences::Preferences,
+            record::{Channel, Visible},
+            unread_counts::Counts,
+        },
         first_screen::{self, Open},
         organisations::{Own, slugs::Slug},
         streams,
@@ -185,13 +190,9 @@ struct OpenOrganisation {
     permissions: Permissions,
 }
 
-/// A channel that the caller is in, as a sidebar shows it.
+/// How the caller stands with a channel.
 #[derive(Object, Serialize)]
-struct LeanChannel {
-    id: ChannelId,
-    name: String,
-    topic: String,
-    is_private: bool,
+struct Standing {
     is_starred: bool,
     /// `true` if the caller has muted the channel; otherwise it is left out.
     #[oai(default, skip_serializing_if = "Not::not")]
@@ -209,19 +210,39 @@ struct LeanChannel {
     last_read_id: Option<MessageId>,
 }
 
-impl From<(Counts, Visible)> for LeanChannel {
-    fn from((unread, Visible { channel, preferences, .. }): (Counts, Visible)) -> Self {
-        LeanChannel {
-            id: channel.id,
-            name: channel.name,
-            topic: channel.topic,
-            is_private: channel.is_private,
+impl Standing {
+    fn new(channel: &Channel, preferences: Preferences, unread: Counts) -> Standing {
+        Standing {
             is_starred: preferences.is_starred,
             is_muted: preferences.is_muted,
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
             last_read_id: unread.last_read.filter(|_| unread.threads > 0),
+        }
+    }
+}
+
+/// A channel that the caller is in, as a sidebar shows it.
+#[derive(Object, Serialize)]
+struct LeanChannel {
+    id: ChannelId,
+    name: String,
+    topic: String,
+    is_private: bool,
+    #[oai(flatten)]
+    #[serde(flatten)]
+    standing: Standing,
+}
+
+impl From<(Counts, Visible)> for LeanChannel {
+    fn from((unread, Visible { channel, preferences, .. }): (Counts, Visible)) -> Self {
+        LeanChannel {
+            standing: Standing::new(&channel, preferences, unread),
+            id: channel.id,
+            name: channel.name,
+            topic: channel.topic,
+            is_private: channel.is_private,
         }
     }
 }
@@ -234,35 +255,18 @@ struct LeanDirectMessage {
     name: String,
     /// The members but the caller, with those who have left the organisation.
     participants: Vec<Participant>,
-    is_starred: bool,
-    /// `true` if the caller has muted the channel; otherwise it is left out.
-    #[oai(default, skip_serializing_if = "Not::not")]
-    #[serde(skip_serializing_if = "Not::not")]
-    is_muted: bool,
-    /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none.
-    last_message_at: Time,
-    /// The number of unread top-level posts.
-    thread_count: i64,
-    /// The number of unread mentions.
-    mention_count: i64,
-    /// The newest live top-level post that the caller has read; only where others are unread.
-    #[oai(skip_serializing_if_is_none)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_read_id: Option<MessageId>,
+    #[oai(flatten)]
+    #[serde(flatten)]
+    standing: Standing,
 }
 
 impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
     fn from((unread, Visible { channel, preferences, .. }, people): (Counts, Visible, Vec<Member>)) -> Self {
         LeanDirectMessage {
+            standing: Standing::new(&channel, preferences, unread),
             id: channel.id,
             name: channel.name,
             participants: people.into_iter().map(Participant::from).collect(),
-            is_starred: preferences.is_starred,
-            is_muted: preferences.is_muted,
-            last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
-            thread_count: unread.threads,
-            mention_count: unread.mentions,
-            last_read_id: unread.last_read.filter(|_| unread.threads > 0),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
         channel_summaries::{self, ChannelSummary, Own},
         channels::{
             lists::{Described, Users},
-            members, record,
+            members, preferences, record,
             record::Visible,
             unread_counts::{self, Counts},
         },
@@ -66,6 +66,22 @@ impl OrganisationChannels {
     }
 }
 
+/// What the caller alone has set for a channel.
+#[derive(Object, Serialize)]
+#[oai(rename = "ChannelPreferences")]
+struct Preferences {
+    /// Whether the caller has starred the channel.
+    is_starred: bool,
+    /// Whether the caller has muted the channel.
+    is_muted: bool,
+}
+
+impl From<preferences::Preferences> for Preferences {
+    fn from(preferences: preferences::Preferences) -> Preferences {
+        Preferences { is_starred: preferences.is_starred, is_muted: preferences.is_muted }
+    }
+}
+
 #[derive(Object, Serialize)]
 pub struct Channel {
     id: ChannelId,
@@ -90,10 +106,9 @@ pub struct Channel {
     message_count: i64,
     /// Whether the caller is in the channel.
     access: bool,
-    /// Whether the caller has starred the channel.
-    is_starred: bool,
-    /// Whether the caller has muted the channel.
-    is_muted: bool,
+    #[oai(flatten)]
+    #[serde(flatten)]
+    preferences: Preferences,
     /// The feed address of the channel's first webhook; empty for callers who may not manage its webhooks.
     webhook_url: Secret,
     created_at: Time,
@@ -125,8 +140,7 @@ impl Channel {
             members_count: channel.user_count,
             message_count: channel.message_count,
             access: is_in,
-            is_starred: preferences.is_starred,
-            is_muted: preferences.is_muted,
+            preferences: preferences.into(),
             webhook_url: webhook
                 .map_or_else(String::new, |(webhook, generation, slug)| site.webhook_feed_url(webhook, generation, &slug))
                 .into(),
@@ -264,10 +278,9 @@ pub struct OwnChannel {
     mention_count: i64,
     /// The newest top-level post that the caller has read; empty if there is none.
     last_read_id: String,
-    /// Whether the caller has starred the channel.
-    is_starred: bool,
-    /// Whether the caller has muted the channel.
-    is_muted: bool,
+    #[oai(flatten)]
+    #[serde(flatten)]
+    preferences: Preferences,
     /// Always `true`: the caller is in the channel.
     access: bool,
     /// Always `false`: archived channels have a list of their own.
@@ -295,8 +308,7 @@ impl OwnChannel {
             thread_count: unread.threads,
             mention_count: unread.mentions,
             last_read_id: unread.last_read_id(),
-            is_starred: preferences.is_starred,
-            is_muted: preferences.is_muted,
+            preferences: preferences.into(),
             access: access.username.is_some(),
             archived: channel.archived_at.is_some(),
             preview_thread: latest,
