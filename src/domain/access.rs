@@ -131,16 +131,17 @@ pub const ENTITLED: &str = "m.status <> 'deactivated'";
 /// A user's membership. None for outsiders and deactivated members, for bots whose owner has none or is disabled, and in an
 /// unknown or deleted organisation.
 pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
-    const RIGHTS: &str = rights!("?2");
-    const ANSWERED_FOR: &str = is_answered_for!("?2");
+    const OWNER: &str = owner!();
+    const ANSWERED_FOR: &str = is_answered_for!();
     let sql = format!(
-        "select {RIGHTS} from organisation_members m
+        "select {RIGHTS} from {OWNER}
+           cross join organisation_members m
            join organisations o on o.id = m.organisation_id
            join roles r on r.id = m.role_id
-         where m.organisation_id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null and {ANSWERED_FOR}"
+         where m.organisation_id = ?2 and m.user_id = ?1 and {ENTITLED} and o.deleted_at is null and {ANSWERED_FOR}"
     );
     let row = |row: &Row| Ok(Membership { rights: row.get(0)? });
-    Ok(conn.prepare_cached(&sql)?.query_row((organisation, user), row).optional()?)
+    Ok(conn.prepare_cached(&sql)?.query_row((user, organisation), row).optional()?)
 }
 
 /// Whether the user has a live membership. It doesn't look at a bot's owner.
@@ -288,25 +289,28 @@ impl ChannelAccess {
 }
 
 /// SQL of the rights of user ?1, for use with [`SEEN`] or [`OWN`].
-pub const RIGHTS: &str = rights!("?1");
+pub const RIGHTS: &str = rights!();
 
 /// SQL columns of a [`ChannelAccess`], for use with [`SEEN`] or [`OWN`].
 pub const ACCESS: &str =
-    concat!("c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, ", rights!("?1"), ", cm.username");
+    concat!("c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, ", rights!(), ", cm.username");
 
 /// The end of an SQL query for the channels `c` that user ?1 sees; callers may append `and …`. Members see public channels
 /// and those that they are in; guests and bots of guests see only the latter.
 pub const SEEN: &str = concat!(
-    "from channels c
+    "from ",
+    owner!(),
+    "
+      cross join channels c
       join organisations o on o.id = c.organisation_id and o.deleted_at is null
       join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = ?1 and m.status <> 'deactivated'
       join roles r on r.id = m.role_id
       left join channel_members cm on cm.channel_id = c.id and cm.user_id = ?1
     where c.deleted_at is null and ",
-    is_answered_for!("?1"),
+    is_answered_for!(),
     "
       and (cm.user_id is not null or (c.is_private = 0 and c.is_dm = 0 and ",
-    sees_public_channels!("?1"),
+    sees_public_channels!(),
     "))
    "
 );
@@ -314,13 +318,16 @@ pub const SEEN: &str = concat!(
 /// [`SEEN`] for the channels of the organisation ?2 that user ?1 is in. It looks at the user's memberships alone, because an
 /// organisation has many more channels than a member is in, above all direct messages.
 pub const OWN: &str = concat!(
-    "from organisations o
+    "from ",
+    owner!(),
+    "
+      cross join organisations o
       cross join organisation_members m on m.organisation_id = o.id and m.user_id = ?1 and m.status <> 'deactivated'
       cross join roles r on r.id = m.role_id
       cross join channel_members cm on cm.user_id = ?1
       cross join channels c on c.id = cm.channel_id and c.organisation_id = o.id
     where o.id = ?2 and o.deleted_at is null and c.deleted_at is null and ",
-    is_answered_for!("?1"),
+    is_answered_for!(),
     "
    "
 );
@@ -328,10 +335,13 @@ pub const OWN: &str = concat!(
 /// [`SEEN`] for the channels of an organisation `o` that its member `m`, who is user ?1, sees, without direct messages, in a
 /// subquery that counts. It looks at each channel of the organisation, which has a quota of them.
 pub const SEEN_BY_MEMBER: &str = concat!(
-    "from channels c
+    "from ",
+    owner!(),
+    "
+      cross join channels c
     where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null
       and ((c.is_private = 0 and ",
-    sees_public_channels!("?1"),
+    sees_public_channels!(),
     ")
         or exists (select 1 from channel_members cm where cm.channel_id = c.id and cm.user_id = m.user_id))
    "

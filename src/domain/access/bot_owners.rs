@@ -4,9 +4,8 @@ use rusqlite::Connection;
 
 use crate::{error::Result, id::UserId};
 
-/// SQL of what the owner of the bot `$user` has now: `own.role_id` or `held.rights`. 0 if the owner's membership or account has
-/// ended; null if the user is a person. It reads the table `bots` alone for people, once in a statement that names the user by
-/// a parameter.
+/// SQL of what the owner of the bot `$user` has now, in `own` and `held`. 0 if the owner's membership or account has ended; null if the
+/// user is a person, for whom it reads the table `bots` alone.
 macro_rules! of_owner {
     ($what:literal, $user:literal) => {
         concat!(
@@ -24,29 +23,39 @@ macro_rules! of_owner {
     };
 }
 
-/// SQL of the rights of `$user` in the role `r`. A bot has those of its role that its owner has as well.
+/// SQL of the table `owner`, one row of what limits user ?1: the rights of a bot's owner, and above them the owner's role. All bits
+/// are set for a person, and none for a bot for whom nobody answers. A table comes before the others of a statement, so that it is
+/// read once, and not for each channel.
+macro_rules! owner {
+    () => {
+        concat!("(select coalesce(", of_owner!("held.rights | (own.role_id << 32)", "?1"), ", -1) as limits) owner")
+    };
+}
+
+/// SQL of the rights of user ?1 in the role `r`, with [`owner!`]. A bot has those of its role that its owner has as well.
 macro_rules! rights {
-    ($user:literal) => {
-        concat!("r.rights & coalesce(", of_owner!("held.rights", $user), ", -1)")
+    () => {
+        "r.rights & owner.limits"
     };
 }
 
-/// The SQL condition under which `$user` is a person, or a bot whose owner is a member with an active account.
+/// The SQL condition under which user ?1 is a person, or a bot whose owner is a member with an active account, with [`owner!`].
 macro_rules! is_answered_for {
-    ($user:literal) => {
-        concat!("coalesce(", of_owner!("own.role_id", $user), ", 1) <> 0")
+    () => {
+        "owner.limits <> 0"
     };
 }
 
-/// The SQL condition under which the member `m`, who is `$user`, sees public channels: guests (role 5) and bots of guests don't.
+/// The SQL condition under which the member `m`, who is user ?1, sees public channels: guests (role 5) and bots of guests don't. With
+/// [`owner!`].
 macro_rules! sees_public_channels {
-    ($user:literal) => {
-        concat!("m.role_id <> 5 and coalesce(", of_owner!("own.role_id", $user), ", 1) <> 5")
+    () => {
+        "m.role_id <> 5 and owner.limits >> 32 <> 5"
     };
 }
 
 /// The SQL condition under which the account `u` may be used: it is active, and so is the membership of a bot's owner.
-pub const USABLE: &str = concat!("u.is_active and ", is_answered_for!("u.id"));
+pub const USABLE: &str = concat!("u.is_active and coalesce(", of_owner!("own.role_id", "u.id"), ", 1) <> 0");
 
 /// SQL of [`answerable_person`] for the user whom the expression names.
 macro_rules! person_answering_for {
