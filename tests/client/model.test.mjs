@@ -26,7 +26,7 @@ const TOO_MANY = 310
 // They wait more than they work.
 describe('stores have what a fresh fetch gives', { concurrency: 2 }, () => {
   for (let seed = SEED; seed < SEED + SEEDS; seed += 1) {
-    test(`with seed ${seed}`, { timeout: 300_000 }, async t => {
+    test(`with seed ${seed}`, { timeout: 600_000 }, async t => {
       const told = []
       try {
         await run(t, seed, told)

@@ -43,7 +43,7 @@ export async function freePort() {
 }
 
 /** Waits until `probe` gives something, or fails after `limit` milliseconds. */
-export async function until(what, probe, limit = 10_000) {
+export async function until(what, probe, limit = 30_000) {
   const end = Date.now() + limit
   for (;;) {
     const found = await probe()
