@@ -13,7 +13,6 @@ import { createSubscriptions, EXPIRED, place, renewal } from './subscriptions.js
 const PATIENT = new Set([3501, 3504, 3505, 3508, 3509, 1008, 1009])
 const PATIENCE_MS = 60_000
 
-/** @typedef {import('./request.js').Position} Position */
 /** @typedef {{ state: 'connecting' | 'live' | 'waiting' | 'ended', until?: number }} Connection */
 
 /** @typedef {import('./subscriptions.js').Stream} Stream */

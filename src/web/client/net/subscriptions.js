@@ -8,8 +8,6 @@ export const EXPIRED = 109
 /** The error of a stream that this connection hears already. */
 const TWICE = 105
 
-/** @typedef {import('./request.js').Position} Position */
-
 /**
  * @typedef {object} Stream
  * @property {Position | null} position

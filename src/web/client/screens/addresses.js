@@ -3,8 +3,6 @@
 import { go, route } from '../view/router.js'
 import { focusTalk } from './focus.js'
 
-/** @typedef {import('../store/index.js').Store} Store */
-
 /**
  * The address of a channel, of a thread in it, or of a message there.
  *

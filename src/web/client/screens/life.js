@@ -9,8 +9,6 @@ import { say } from '../view/toast.js'
 import { hideUntilConfirmed } from './returning.js'
 import { followTitle } from './title.js'
 
-/** @typedef {import('../store/index.js').Store} Store */
-
 const REST_AFTER_MS = 3_000
 /** Tabs ask a server that came back for its build later than for what people wait for, and not all at once. */
 const BUILD_WITHIN_MS = 2_000

@@ -6,8 +6,6 @@ import { delayed } from '../view/delayed.js'
 import { pageTitle, titleMark } from '../view/title.js'
 import { place } from './addresses.js'
 
-/** @typedef {import('../store/index.js').Store} Store */
-
 /** Longer than it takes to read what arrives in the open channel: nothing is to blink. Milliseconds. */
 const SETTLES_AFTER = 500
 

@@ -3,7 +3,6 @@
 import { computed, signal } from '../base/signal.js'
 import { includes } from './positions.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
 /** @typedef {{ user_id: string, username: string, full_name: string, avatar_url: string, custom_status?: import('./people.js').Status | null }} Participant */
 
 /**

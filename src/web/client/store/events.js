@@ -5,7 +5,6 @@
 import { batch } from '../base/signal.js'
 import { NEVER } from './rows.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
 const BUILT_IN = new Set(['admin', 'manager', 'project-lead', 'member', 'guest'])
 
 /** @typedef {(store: import('./session.js').Parts, publication: any, position: Position, channel: string) => void} Apply */

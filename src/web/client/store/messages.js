@@ -9,7 +9,6 @@ const KEPT = 20
 /** @typedef {import('./talk.js').Talk} Talk */
 /** @typedef {import('./talk.js').Page} Page */
 /** @typedef {import('./talk.js').Query} Query */
-/** @typedef {import('../net/request.js').Position} Position */
 
 /**
  * @param {object} options

@@ -4,8 +4,6 @@ import { batch } from '../base/signal.js'
 import { keptStart } from './kept.js'
 import { soon } from './storage.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
-
 /**
  * @param {object} parts
  * @param {import('../net/request.js').Api} parts.api

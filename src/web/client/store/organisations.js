@@ -2,8 +2,6 @@
 
 import { computed, signal } from '../base/signal.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
-
 /**
  * @typedef {object} Summary
  * @property {string} id

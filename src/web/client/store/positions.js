@@ -3,7 +3,6 @@
 // What is fetched is the state at one place. A publication at that place or before it is older, and changes nothing; one after it
 // that was heard before the answer came has to be applied again, since the answer doesn't know of it.
 
-/** @typedef {import('../net/request.js').Position} Position */
 /** @typedef {{ channel: string, data: any, position: Position }} Heard */
 
 /** @param {Position | null | undefined} place @param {Position} event Whether what is known as of `place` includes the event. */

@@ -4,7 +4,6 @@
 import { signal } from '../base/signal.js'
 import { includes } from './positions.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
 
 export const NEVER = '0001-01-01T00:00:00Z'

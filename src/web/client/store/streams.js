@@ -2,8 +2,6 @@
 
 import { signal } from '../base/signal.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
-
 /**
  * @typedef {object} Stream
  * @property {import('../base/signal.js').Signal<boolean>} isCurrent Whether all that happened was heard.

@@ -8,7 +8,6 @@ import { createRows } from './rows.js'
 import { includes } from './positions.js'
 import { soon } from './storage.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
 /** @typedef {import('./rows.js').Message} Message */
 /** @typedef {Message & { unread_count?: number, mention_count?: number, last_read_id?: string }} Root */
 /** @typedef {'loading' | 'current' | 'catching-up' | 'failed' | 'gone'} State */

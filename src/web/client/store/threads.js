@@ -5,8 +5,6 @@ import { backoff } from '../base/clock.js'
 import { isTransient } from '../net/request.js'
 import { includes } from './positions.js'
 
-/** @typedef {import('../net/request.js').Position} Position */
-
 const PAGE = 50
 /** The first screen does not wait for them. */
 const SOON_MS = 800

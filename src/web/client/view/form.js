@@ -3,8 +3,6 @@
 import { h } from './element.js'
 import { wording } from './wording.js'
 
-/** @typedef {import('./element.js').Child} Child */
-
 /**
  * A form with one primary button.
  *

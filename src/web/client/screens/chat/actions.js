@@ -10,9 +10,6 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { mayTakePart } from './may.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../store/index.js').Message} Message */
-
 /**
  * @param {Store} store
  * @param {() => Message} message

@@ -6,8 +6,6 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { authorSaid } from './author.js'
 
-/** @typedef {import('../../store/index.js').Message} Message */
-
 const EVERY_MS = 1_000
 const SIGNS = 200
 /** So many lines wait at most: of more, the newest are said. */

@@ -7,7 +7,6 @@ import { name, nameOf } from '../face.js'
 import { personButton } from './person-menu.js'
 import { statusSign } from './status-sign.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {Pick<import('#api').components['schemas']['Message'], 'user_id' | 'user_type' | 'username' | 'full_name'>} Written */
 
 /** @param {Written} message */

@@ -8,7 +8,6 @@ import { address, listAddress, place } from '../addresses.js'
 import { mark, muteSign, other } from './mark.js'
 import { statusLine } from './status-sign.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 
 /**

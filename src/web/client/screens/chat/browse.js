@@ -12,7 +12,6 @@ import { delayed } from '../../view/delayed.js'
 import { createChannel } from './create-channel.js'
 import { show } from './opening.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['OpenChannel']} OpenChannel */
 
 const PAGE = 50

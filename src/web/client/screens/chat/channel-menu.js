@@ -11,7 +11,6 @@ import { attempt, copy } from './deeds.js'
 import { deleteChannel, editChannel } from './edit-channel.js'
 import { until } from './opening.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Channel']} Details */
 
 /** Milliseconds for the owner's name to come. Without it, the menu has what the role allows. */

@@ -14,8 +14,6 @@ import { lastChannel, rememberChannel } from './last-channel.js'
 import { sidebar } from './sidebar.js'
 import { thread } from './thread.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** Below this, one column is shown at a time. */
 const narrow = matchMedia('(max-width: 700px)')
 /** Below this, what is beside the talk is shown in its place. */

@@ -8,7 +8,6 @@ import { icon } from '../../view/icons.js'
 import { face } from '../face.js'
 import { ofOrganisation, own } from './commands.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Person} Person */
 /** @typedef {{ word: string, title: string, beside: string, sign: import('../../view/element.js').Child }} Choice */
 /** @typedef {{ known: Choice[], find: () => Promise<Choice[]> }} Choices `find` answers the known ones with what was found. */

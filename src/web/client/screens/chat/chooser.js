@@ -4,7 +4,6 @@ import { effect, signal } from '../../base/signal.js'
 import { h } from '../../view/element.js'
 import { list } from '../../view/list.js'
 
-/** @typedef {import('../../view/element.js').Child} Child */
 /**
  * @template T
  * @typedef {import('../../base/signal.js').Signal<T>} Signal

@@ -3,7 +3,6 @@
 import { isCommandName } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {{ channel: string, thread: string | null, text: string }} Call */
 /** @typedef {{ name: string, hint: string, about: string }} Offered */
 

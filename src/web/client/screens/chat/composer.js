@@ -13,8 +13,6 @@ import { editing } from './edit.js'
 import { grow } from './grow.js'
 import { isSending, sendsByEnter } from './enter.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** Characters of a message at most; the server counts the same. */
 const MOST = 40_000
 /** Characters left at which the composer says how many. */

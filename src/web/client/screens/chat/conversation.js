@@ -11,8 +11,6 @@ import { connectionLine } from './connection-line.js'
 import { messageList } from './message-list.js'
 import { composerOrNote, outside, unlisted } from './unlisted.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /**
  * @param {Store} store
  * @param {string} id

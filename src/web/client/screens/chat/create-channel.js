@@ -9,8 +9,6 @@ import { wording } from '../../view/wording.js'
 import { arrived, show } from './opening.js'
 import { personPicker } from './person-picker.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** The server's own bounds: characters of a name, of a topic, and people who are added at once. */
 export const MOST = { name: 80, topic: 250, description: 1000, people: 100 }
 

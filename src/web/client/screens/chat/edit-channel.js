@@ -7,7 +7,6 @@ import { field, form } from '../../view/form.js'
 import { say } from '../../view/toast.js'
 import { MOST, nameField, trimmed } from './create-channel.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Channel']} Details */
 
 /**

@@ -11,8 +11,6 @@ import { wording } from '../../view/wording.js'
 import { loadEmojiNames } from '../emoji-names.js'
 import { inGrid } from './emoji-keys.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** @param {Store} store Those of its user. */
 const placeOfRecent = store => `tidings-recent-emoji-${store.me.peek()?.id ?? ''}`
 /** Recently used ones that are kept: two lines. */

@@ -1,9 +1,7 @@
 // From messages to what a list of them shows: days, the line of what is new, and which rows begin a group.
 
+import { NEVER } from '../../store/rows.js'
 import { isSameDay } from '../../text/dates.js'
-
-/** @typedef {import('../../store/index.js').Message} Message */
-/** @typedef {import('../../store/index.js').Pending} Pending */
 
 /**
  * @typedef {{ key: string, kind: 'day', at: string } | { key: string, kind: 'new' }
@@ -94,8 +92,6 @@ const asMessage = ({ id, channel, thread, text, at }, me) => /** @type {Message}
   actions: /** @type {Message['actions']} */ ([]), participants: /** @type {Message['participants']} */ ([]), message_count: 0, deleted_at: NEVER, status: 'success', event_name: '', edited: false,
   is_pinned: false, pinned_details: null, position: Infinity, last_reply: NEVER,
 })
-
-const NEVER = '0001-01-01T00:00:00Z'
 
 /**
  * Whether a message goes on where the one before ended.

@@ -1,7 +1,5 @@
 // What somebody may do with messages, so that nothing is offered that the server refuses.
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /**
  * Whether one may react and pin there: that takes the right to post, and a channel in one's list, where archived ones are not.
  *

@@ -18,8 +18,6 @@ import { channelBar, failure, moreButton } from './pane-parts.js'
 import { openPersonMenu } from './person-menu.js'
 import { statusLine } from './status-sign.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Member']} Member */
 /** @typedef {ReturnType<typeof finding>} People */
 
 const PAGE = 50

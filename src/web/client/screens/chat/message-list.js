@@ -14,9 +14,6 @@ import { atOpening, lines } from './lines.js'
 import { readingMark } from './reading-mark.js'
 import { messageRow } from './row.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../store/index.js').Message} Message */
-
 /** Pixels from an end at which the next page is fetched. */
 const AHEAD = 800
 /** The height of a message of one line, in pixels, and of the bar and the composer together. */

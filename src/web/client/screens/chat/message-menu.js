@@ -13,9 +13,6 @@ import { editing } from './edit.js'
 import { mayModerate, mayTakePart } from './may.js'
 import { pick } from './reactions.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../store/index.js').Message} Message */
-
 /** Characters of a message in a reminder of it. */
 const EXCERPT = 200
 

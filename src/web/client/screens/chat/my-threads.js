@@ -18,7 +18,6 @@ import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
 /** @typedef {Message & { unread_count: number, mention_count: number, messages: Message[] }} Thread */
 

@@ -3,7 +3,6 @@
 import { emojiNamed } from '../../text/emoji.js'
 import { resolver } from '../../text/mentions.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {{ id: string, type: string, username: string }} Mention */
 
 /**

@@ -5,8 +5,6 @@ import { go } from '../../view/router.js'
 import { address } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** Milliseconds in which a push comes, if the connection lives. Without it the talk opens all the same, and is named later. */
 const PUSH_MS = 3_000
 

@@ -4,8 +4,6 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { paneBar } from './thread.js'
 
-/** @typedef {import('../../view/element.js').Child} Child */
-
 /**
  * A bar with a title and the channel that it is about.
  *

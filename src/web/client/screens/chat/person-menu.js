@@ -9,7 +9,6 @@ import { attempt } from './deeds.js'
 import { directMessage, show } from './opening.js'
 import { saidOf, statusLine } from './status-sign.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Person} Person */
 
 /**

@@ -11,7 +11,6 @@ import { paged } from '../../view/paged.js'
 import { face, name, nameOf } from '../face.js'
 import { chooser } from './chooser.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Person} Person */
 
 const PAUSE_MS = 120

@@ -13,7 +13,6 @@ import { nameOf } from '../face.js'
 import { channelBar, failure } from './pane-parts.js'
 import { result } from './result.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
 
 /**

@@ -13,8 +13,6 @@ import { loadEmojiNames } from '../emoji-names.js'
 import { namesOf } from './names.js'
 import { personButton } from './person-menu.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../view/element.js').Child} Child */
 /** @typedef {import('../../text/markdown.js').Block} Block */
 /** @typedef {import('../../text/markdown.js').Inline} Inline */
 

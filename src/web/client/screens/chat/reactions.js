@@ -11,9 +11,6 @@ import { loadEmojiNames } from '../emoji-names.js'
 import { nameOf } from '../face.js'
 import { mayTakePart } from './may.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../store/index.js').Message} Message */
-
 /**
  * @param {Store} store
  * @param {() => Message} message

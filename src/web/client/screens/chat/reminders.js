@@ -12,7 +12,6 @@ import { openMenu } from '../../view/menu.js'
 import { attempt } from './deeds.js'
 import { show } from './opening.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/reminders.js').Reminder} Reminder */
 
 const MOST = 500

@@ -9,9 +9,7 @@ import { author, byline } from './author.js'
 import { prose } from './prose.js'
 import { mark } from './mark.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
-/** @typedef {import('../../view/element.js').Child} Child */
 
 /**
  * @param {Store} store

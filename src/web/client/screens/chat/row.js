@@ -1,6 +1,7 @@
 // One message: who said it, when, what, and what others did with it.
 
 import { computed, signal } from '../../base/signal.js'
+import { NEVER } from '../../store/rows.js'
 import { ago, clockOf, dayAndTimeOf, fullTime, timeOf } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
@@ -18,10 +19,6 @@ import { messageTools, openMessageMenu } from './message-menu.js'
 import { pendingNote } from './pending.js'
 import { prose } from './prose.js'
 import { reactionBar } from './reactions.js'
-
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../store/index.js').Message} Message */
-/** @typedef {import('../../store/index.js').Pending} Pending */
 
 /**
  * @param {Store} store
@@ -74,8 +71,6 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
 
 /** Whether a press was on nothing that does something by itself, and selected nothing. @param {Event} event */
 const isPlain = ({ target }) => !(/** @type {HTMLElement} */ (target).closest('a, button, summary, form, .face-press')) && getSelection()?.isCollapsed !== false
-
-const NEVER = '0001-01-01T00:00:00Z'
 
 /** A face is pressed for the name beside it, which the keyboard reaches as well. @param {Event} event */
 const pressName = ({ currentTarget }) => /** @type {HTMLElement | null} */ (

@@ -10,8 +10,6 @@ import { face, name, nameOf } from '../face.js'
 import { chooser } from './chooser.js'
 import { finding } from './person-picker.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** As the address calls them. */
 export const NAMES = ['from', 'in', 'after', 'before']
 

@@ -12,7 +12,6 @@ import { channelName, result } from './result.js'
 import { NAMES, filters } from './search-filters.js'
 import { paneBar } from './thread.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Message']} Message */
 
 const PAUSE_MS = 300

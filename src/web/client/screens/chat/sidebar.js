@@ -14,7 +14,6 @@ import { connectionLine } from './connection-line.js'
 import { mark, muteSign, other } from './mark.js'
 import { statusSign } from './status-sign.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 
 /** The height of a place in a wide window, in pixels. On a phone it is more. */

@@ -6,7 +6,6 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { loadEmojiNames } from '../emoji-names.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Person} Person */
 /** @typedef {import('../face.js').Status} Status */
 

@@ -11,7 +11,6 @@ import { field, form } from '../../view/form.js'
 import { icon } from '../../view/icons.js'
 import { attempt } from './deeds.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../face.js').Status} Status */
 
 const MOST = 100

@@ -16,7 +16,6 @@ import { directMessage, show, until } from './opening.js'
 import { finding } from './person-picker.js'
 import { mark } from './mark.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Channel} Channel */
 /** @typedef {import('./chooser.js').Option & { open: () => Promise<string> | string }} Place It opens an id, `threads`, or an address. */
 /** @typedef {{ channel: Channel | null, texts: string[] }} Named Null stands for the own threads. */

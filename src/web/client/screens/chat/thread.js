@@ -13,8 +13,6 @@ import { messageList } from './message-list.js'
 import { messageRow } from './row.js'
 import { composerOrNote, unlisted } from './unlisted.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /**
  * @param {Store} store
  * @param {string} channel

@@ -8,7 +8,6 @@ import { composerOrReason } from './composer.js'
 import { attempt } from './deeds.js'
 import { arrived } from './opening.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Channel']} Details */
 
 /**

@@ -7,8 +7,6 @@ import { h, svg } from '../../view/element.js'
 import { pageTitle } from '../../view/title.js'
 import { isTouch } from '../../view/viewport.js'
 
-/** @typedef {import('../../view/element.js').Child} Child */
-
 const logo = () => svg('svg', { class: 'entry-logo', viewBox: '0 0 32 32', 'aria-hidden': 'true', focusable: 'false' },
   svg('path', { class: 'entry-logo-bubble', d: 'M8.500 3.500h15a5 5 0 0 1 5 5v10a5 5 0 0 1-5 5H16l-6.500 5.500v-5.500h-1a5 5 0 0 1-5-5v-10a5 5 0 0 1 5-5z' }),
   svg('path', { class: 'entry-logo-wave', d: 'M8.500 14q2.500-5 5 0t5 0 5 0' }))

@@ -4,8 +4,6 @@ import { h } from '../../view/element.js'
 import { field } from '../../view/form.js'
 import { t } from '../../text/words.js'
 
-/** @typedef {import('#api').components['schemas']['Bot']} Bot */
-
 /** @param {FormData} values */
 export const botOf = values => ({
   name: String(values.get('name')).trim(), username: String(values.get('username')).trim(),

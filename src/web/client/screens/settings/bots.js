@@ -13,9 +13,6 @@ import { part, section } from './parts.js'
 import { showSecret } from './signing-secret.js'
 import { time } from './times.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Bot']} Bot */
-
 /**
  * @param {Store} store
  * @param {string} id The organisation.

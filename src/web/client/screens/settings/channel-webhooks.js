@@ -12,7 +12,6 @@ import { webhookState } from './webhook-words.js'
 import { may } from './rights.js'
 import { up } from './up.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Webhook']} Webhook */
 
 /**

@@ -8,8 +8,6 @@ import { fetched } from './fetched.js'
 import { deed, part, section } from './parts.js'
 import { may } from './rights.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** @param {Store} store @param {string} id The organisation. */
 export const channels = (store, id) => part(t('settings.channels'), null, archived(store, id), open(store, id))
 

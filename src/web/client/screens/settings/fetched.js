@@ -5,8 +5,6 @@ import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
 import { t } from '../../text/words.js'
 
-/** @typedef {import('../../view/element.js').Child} Child */
-
 /**
  * @template T
  * @param {() => Promise<T>} fetch

@@ -11,7 +11,6 @@ import { part, section } from './parts.js'
 import { isOwner, may } from './rights.js'
 import { transfer } from './transfer.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Organisation']} Organisation */
 /** @typedef {import('../../base/signal.js').Signal<Organisation>} Kept */
 

@@ -8,9 +8,6 @@ import { part, section } from './parts.js'
 import { holds, isWithinOwn, RIGHTS } from './rights.js'
 import { sentInvitations, sentPage } from './sent-invitations.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
-
 /** @param {Store} store @param {string} id The organisation. */
 export const invitations = (store, id) => part(t('settings.invitations'), t('settings.invitationsIntro'),
   fetched(async () => {

@@ -9,7 +9,6 @@ import { t } from '../../text/words.js'
 import { copyable } from './copyable.js'
 import { roleChoice } from './role-choice.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['InvitationList']} Result */
 
 /** @param {string} text Addresses as people paste them: by lines, commas or blanks, with names before `<…>`. */

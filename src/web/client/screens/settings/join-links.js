@@ -11,9 +11,7 @@ import { roleTitle } from './rights.js'
 import { roleChoice } from './role-choice.js'
 import { time } from './times.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['JoinLink']} JoinLink */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
 /** @typedef {import('../../base/signal.js').Signal<JoinLink[]>} Links */
 
 /**

@@ -7,9 +7,6 @@ import { paged } from '../../view/paged.js'
 import { t } from '../../text/words.js'
 import { delayed } from '../../view/delayed.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Member']} Member */
-
 /** @param {Store} store @param {string} id The organisation. */
 export function memberPicker(store, id) {
   const found = paged((/** @type {Record<string, string | number>} */ query) => store.api.listOrganisationMembers(id, query))

@@ -11,9 +11,6 @@ import { face, mark } from '../face.js'
 import { attempt, badge } from './parts.js'
 import { isOwner, isWithinOwn, may, roleTitle } from './rights.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Member']} Member */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
 /** @typedef {(old: Member, changed: Member | null) => void} Replace */
 
 /**

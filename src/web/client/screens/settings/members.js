@@ -12,10 +12,6 @@ import { memberRow } from './member.js'
 import { pager } from './pager.js'
 import { part } from './parts.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Member']} Member */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
-
 const PAGE = 20
 
 /** @param {Store} store @param {string} id The organisation. */

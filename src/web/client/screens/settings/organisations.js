@@ -8,7 +8,6 @@ import { fetched } from './fetched.js'
 import { asking, badge, part } from './parts.js'
 import { isOwner, roleTitle } from './rights.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['OwnOrganisation']} Own */
 /** @typedef {import('../../base/signal.js').Signal<Own[]>} All */
 

@@ -4,8 +4,6 @@ import { confirm } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
 
-/** @typedef {import('../../view/element.js').Child} Child */
-
 /**
  * A whole part with its heading.
  *

@@ -7,7 +7,6 @@ import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
 import { badge, deed, part, section } from './parts.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['User']} User */
 /** @typedef {import('../../base/signal.js').Signal<User>} Me */
 

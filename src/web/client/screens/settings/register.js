@@ -17,8 +17,6 @@ import { roles } from './roles.js'
 import { sessions } from './sessions.js'
 import { webhooks } from './webhooks.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-
 /** @type {{ name: string, icon: string, title: () => string, open: (store: Store) => Node }[]} */
 export const OWN = [
   { name: 'profile', icon: 'person', title: () => t('settings.profile'), open: profile },

@@ -3,8 +3,6 @@
 import { t } from '../../text/words.js'
 
 /** @typedef {import('#api').components['schemas']['PermissionKeys']} Keys */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
-/** @typedef {import('../../store/index.js').Store} Store */
 
 /** The organisation's owner carries this in place of the name of their role. */
 const OWNER = 'Owner'

@@ -7,9 +7,6 @@ import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { holds, may } from './rights.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
-
 /**
  * @param {Store} store
  * @param {string} id The organisation.

@@ -8,8 +8,6 @@ import { asking, part, section } from './parts.js'
 import { holds, isBuiltIn, isWithinOwn, offered, roleTitle } from './rights.js'
 import { editRole } from './role.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Role']} Role */
 /** @typedef {ReturnType<typeof offered>} Offered */
 /** @typedef {{ roles: Role[], rights: Offered }} Known */
 

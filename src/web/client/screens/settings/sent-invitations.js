@@ -10,7 +10,6 @@ import { badge, deed } from './parts.js'
 import { roleTitle } from './rights.js'
 import { time } from './times.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['SentInvitation']} Sent */
 /** @typedef {Awaited<ReturnType<typeof sentPage>>} Page */
 

@@ -9,7 +9,6 @@ import { fetched } from './fetched.js'
 import { asking, badge, part } from './parts.js'
 import { time } from './times.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Session']} Session */
 /** @typedef {import('../../base/signal.js').Signal<Session[]>} Sessions */
 

@@ -11,8 +11,6 @@ import { part } from './parts.js'
 import { OF_ORGANISATION, OWN } from './register.js'
 import { up } from './up.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('../../view/element.js').Child} Child */
 /** @typedef {import('../../base/signal.js').Computed<import('../../view/router.js').Route>} Routes */
 
 /**

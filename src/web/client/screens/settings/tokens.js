@@ -10,7 +10,6 @@ import { copyable } from './copyable.js'
 import { asking, section } from './parts.js'
 import { time } from './times.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['ApiToken']} Token */
 /** @typedef {import('#api').components['schemas']['NewApiToken']['scopes'][number]} Scope */
 /** @typedef {import('../../base/signal.js').Signal<Token[]>} Tokens */

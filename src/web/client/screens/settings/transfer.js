@@ -7,7 +7,6 @@ import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { memberPicker } from './member-picker.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Organisation']} Organisation */
 
 /**

@@ -11,7 +11,6 @@ import { deed, section } from './parts.js'
 import { time } from './times.js'
 import { isDone, kind, readAs, result } from './webhook-words.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Attempt']} Attempt */
 
 /**

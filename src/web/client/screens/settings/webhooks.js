@@ -11,7 +11,6 @@ import { part } from './parts.js'
 import { may } from './rights.js'
 import { webhook } from './webhook.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Channel']} Channel */
 
 /**
