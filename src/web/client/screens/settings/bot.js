@@ -13,8 +13,6 @@ import { secretSection, showSecret } from './signing-secret.js'
 import { making, tokenList } from './tokens.js'
 import { up } from './up.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
-/** @typedef {import('#api').components['schemas']['Bot']} Bot */
 /** @typedef {import('../../base/signal.js').Signal<Bot>} Kept */
 
 /**
@@ -40,8 +38,8 @@ export const bot = (store, organisation, base, id) => h('div', null, up(base, t(
         children: botFields(kept.peek()),
       }),
       tokens(store, kept.peek()),
-      when(() => kept.value.url, () => secretSection(t('programs.botSecretText'), async () =>
-        (await store.api.updateBot(organisation, id, { new_secret: true })).data.secret)),
+      when(() => kept.value.url, () => secretSection({ about: t('programs.botSecretText'), renewing: t('programs.commandRotateText') },
+        async () => [(await store.api.updateBot(organisation, id, { new_secret: true })).data.secret])),
       section(t('programs.botRemove'),
         h('p', { class: 'quiet' }, t('programs.botRemoveText')),
         h('p', null, asking(t('programs.botRemove'), () => ({

@@ -11,7 +11,6 @@ import { asking, part, section } from './parts.js'
 import { secretSection, showSecret } from './signing-secret.js'
 import { up } from './up.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Command']} Command */
 
 /**
@@ -59,8 +58,8 @@ const page = (store, id, base, command) => part(h('bdi', null, `/${command.name}
     },
     children: fields(command),
   }),
-  secretSection(t('programs.commandSecretText'), async () =>
-    (await store.api.updateCommand(id, command.id, { new_secret: true })).data.secret),
+  secretSection({ about: t('programs.commandSecretText'), renewing: t('programs.commandRotateText') }, async () =>
+    [(await store.api.updateCommand(id, command.id, { new_secret: true })).data.secret]),
   section(t('programs.commandDelete'),
     h('p', { class: 'quiet' }, t('programs.commandDeleteText')),
     h('p', null, asking(t('common.delete'), () => ({

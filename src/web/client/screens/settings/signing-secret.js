@@ -5,13 +5,18 @@ import { h } from '../../view/element.js'
 import { t } from '../../text/words.js'
 import { copyable } from './copyable.js'
 import { asking, section } from './parts.js'
+import { time } from './times.js'
 
-/** @param {string | null} secret It is shown this once; null if there is no new one. */
-export const showSecret = async secret => {
+/**
+ * @param {string | null} secret It is shown this once; null if there is no new one.
+ * @param {string} [until] Until when the former one is good beside it, in RFC 3339.
+ */
+export const showSecret = async (secret, until) => {
   if (secret) await openDialog({
     title: t('settings.webhookSecretNew'),
     body: close => [
       copyable(t('settings.webhookSecret'), () => secret, t('settings.webhookSecretOnce')),
+      until && h('p', { class: 'quiet small' }, t('settings.webhookSecretUntil'), ' ', time(until)),
       h('div', { class: 'dialog-buttons' },
         h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
     ],
@@ -19,11 +24,13 @@ export const showSecret = async secret => {
 }
 
 /**
- * @param {string} about What it signs.
- * @param {() => Promise<string | null>} make
+ * @param {object} texts
+ * @param {string} texts.about What it signs.
+ * @param {string} texts.renewing What a new one means.
+ * @param {() => Promise<[secret: string | null, until?: string]>} renew
  */
-export const secretSection = (about, make) => section(t('settings.webhookSecret'),
+export const secretSection = ({ about, renewing }, renew) => section(t('settings.webhookSecret'),
   h('p', { class: 'quiet' }, about),
   h('p', null, asking(t('settings.webhookRotateSecret'), () => ({
-    title: t('settings.webhookRotateSecret'), text: t('programs.commandRotateText'), action: t('settings.webhookRotateSecret'),
-  }), async () => showSecret(await make()))))
+    title: t('settings.webhookRotateSecret'), text: renewing, action: t('settings.webhookRotateSecret'),
+  }), async () => showSecret(...await renew()))))

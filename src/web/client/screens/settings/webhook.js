@@ -1,7 +1,6 @@
 // One webhook: what it is called and where it delivers, its addresses and secrets, its state, and its end.
 
 import { h } from '../../view/element.js'
-import { openDialog } from '../../view/dialog.js'
 import { form } from '../../view/form.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
@@ -10,14 +9,13 @@ import { webhookFields, webhookValues } from './channel-webhooks.js'
 import { fetched } from './fetched.js'
 import { copyable } from './copyable.js'
 import { asking, deed, part, section } from './parts.js'
-import { time } from './times.js'
 import { may } from './rights.js'
+import { secretSection } from './signing-secret.js'
 import { up } from './up.js'
 import { history } from './webhook-history.js'
 import { sender } from './webhook-sender.js'
 import { webhookState } from './webhook-words.js'
 
-/** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Webhook']} Webhook */
 /** @typedef {import('../../base/signal.js').Signal<Webhook>} Kept */
 
@@ -80,26 +78,11 @@ const secrets = (store, channel, hook) => [
       say(t('settings.webhookRotated'))
     }))),
   sender(store, channel, hook),
-  section(t('settings.webhookSecret'),
-    h('p', { class: 'quiet' }, t('settings.webhookSecretText')),
-    h('p', null, asking(t('settings.webhookRotateSecret'), () => ({
-      title: t('settings.webhookRotateSecret'), text: t('settings.webhookRotateSecretText'),
-      action: t('settings.webhookRotateSecret'),
-    }), async () => {
-      await showSecret((await store.api.rotateWebhookSecret(channel, hook.peek().id)).data)
-    }))),
+  secretSection({ about: t('settings.webhookSecretText'), renewing: t('settings.webhookRotateSecretText') }, async () => {
+    const { webhook_secret: secret, old_secret_until: until } = (await store.api.rotateWebhookSecret(channel, hook.peek().id)).data
+    return [secret, until]
+  }),
 ]
-
-/** @param {import('#api').components['schemas']['NewSecret']} made It is shown this once. */
-const showSecret = ({ webhook_secret: secret, old_secret_until: until }) => openDialog({
-  title: t('settings.webhookSecretNew'),
-  body: close => [
-    copyable(t('settings.webhookSecret'), () => secret, t('settings.webhookSecretOnce')),
-    h('p', { class: 'quiet small' }, t('settings.webhookSecretUntil'), ' ', time(until)),
-    h('div', { class: 'dialog-buttons' },
-      h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
-  ],
-})
 
 /** @param {Store} store @param {string} base @param {string} channel @param {Kept} hook */
 const end = (store, base, channel, hook) => section(t('settings.webhookDelete'),
