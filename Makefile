@@ -9,7 +9,7 @@ help:
 	@echo "make test    the Rust tests"
 	@echo "make record  renews what tests have recorded: the OpenAPI document, its examples, the generated pages; read the difference"
 	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
-	@echo "make client  the tests of the web client, in node and in browsers (node 20, chromium, firefox)"
+	@echo "make client  the tests of the web client, in node and in browsers (node 20, chromium, firefox, webkit)"
 	@echo "make bench   measures the server beside the limits of the machine, and writes docs/performance.md"
 	@echo "make benches the other benchmarks: the writer, attacks, equal times of refusals, slow readers, dear searches, the web client"
 	@echo "make dist    the static release binary and its archive in dist/"

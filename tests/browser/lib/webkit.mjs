@@ -3,14 +3,15 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Builder, Key } from 'selenium-webdriver'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Builder, Key, error as errors } from 'selenium-webdriver'
 import { SHOTS } from './browser.mjs'
 import { HOST, freePort, until } from './server.mjs'
 
 export { Key }
 
 const LIMIT = 20_000
-const PROGRAM = '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser'
+const PROGRAM = process.env.WEBKIT ?? '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser'
 
 /** In the page: the elements that are shown and that people know by this name. */
 const CALLED = `
@@ -30,13 +31,15 @@ export async function launch(t, { width, height }) {
   const program = spawn('xvfb-run', ['-a', '-s', `-screen 0 ${width}x${height}x24`, 'WebKitWebDriver', `--host=${HOST}`, `--port=${port}`], {
     detached: true,
     stdio: 'ignore',
-    // Tests run as root, and without a graphics card.
-    env: { ...process.env, WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1', LIBGL_ALWAYS_SOFTWARE: '1' },
+    // Tests run as root, without a graphics card, and read English.
+    env: { ...process.env, WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1', LIBGL_ALWAYS_SOFTWARE: '1', LC_ALL: 'C.UTF-8', LANGUAGE: 'en' },
   })
   let driver
+  let isThere = true
+  program.on('exit', () => { isThere = false })
   t.after(async () => {
-    await driver?.quit()
-    process.kill(-program.pid)
+    await Promise.race([driver?.quit().catch(() => {}), sleep(5000, null, { ref: false })])
+    if (isThere) process.kill(-program.pid)
   })
   await until('WebKitWebDriver answers', () => fetch(`${server}/status`).then(({ ok }) => ok, () => false), LIMIT)
   driver = await new Builder().usingServer(server).withCapabilities({
@@ -46,15 +49,27 @@ export async function launch(t, { width, height }) {
   const evaluate = (script, ...values) => driver.executeScript(script, ...values)
   await driver.manage().window().setRect({ width, height })
 
-  /** Waits until the function's body gives something, and says what the page showed if it never does. */
-  async function holds(what, script, ...values) {
-    let shown = ''
-    return until(() => `${what}, at ${shown}`, async () => {
-      const [found, text] = await evaluate(`const found = (() => { ${script} })(); return [found, \`\${location.pathname}\\n\${document.body.innerText}\`]`, ...values)
-      shown = text
-      return found
+  /** Does something until it succeeds. A page that is on its way to another one has no body, and what was found in it is gone. */
+  async function patiently(what, act) {
+    let why = ''
+    return until(() => `${what}: ${why}`, async () => {
+      try {
+        const { done, shown } = await act()
+        why = shown
+        return done
+      } catch (error) {
+        if (!(error instanceof errors.WebDriverError)) throw error
+        why = error.message
+        return null
+      }
     }, LIMIT)
   }
+
+  /** Waits until the function's body gives something, and says what the page showed if it never does. */
+  const holds = (what, script, ...values) => patiently(what, async () => {
+    const [done, shown] = await evaluate(`const found = (() => { ${script} })(); return [found, \`\${location.pathname}\\n\${document.body?.innerText}\`]`, ...values)
+    return { done, shown }
+  })
   const element = (kinds, name) => holds(`"${name}" is there`, `${CALLED} return called(arguments[0], arguments[1])[0]`, kinds, name)
 
   return {
@@ -66,7 +81,7 @@ export async function launch(t, { width, height }) {
     arrives: pattern => holds(`the address matches ${pattern}`, 'return new RegExp(arguments[0]).test(location.pathname)', pattern.source),
     element: selector => holds(`${selector} is shown`, 'return [...document.querySelectorAll(arguments[0])].find(each => each.checkVisibility())', selector),
 
-    /** Opens an address. From then on, what the policy refuses and what scripts throw is collected. */
+    /** Opens an address. Once it is loaded, what the policy refuses and what scripts throw is collected; the driver tells of none before. */
     async open(address) {
       await driver.get(address)
       await evaluate(`
@@ -80,9 +95,10 @@ export async function launch(t, { width, height }) {
       await field.clear()
       await field.sendKeys(text)
     },
-    async press(name, kinds = 'button, a, [role]') {
+    press: (name, kinds = 'button, a, [role]') => patiently(`"${name}" is pressed`, async () => {
       await (await element(kinds, name)).click()
-    },
+      return { done: true, shown: '' }
+    }),
     /** Keys for whatever has the focus. */
     keys: (...keys) => driver.actions().sendKeys(...keys).perform(),
     async assertSound() {
