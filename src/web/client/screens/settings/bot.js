@@ -39,7 +39,7 @@ export const bot = (store, organisation, base, id) => h('div', null, up(base, t(
       }),
       tokens(store, kept.peek()),
       when(() => kept.value.url, () => secretSection({ about: t('programs.botSecretText'), renewing: t('programs.commandRotateText') },
-        async () => [(await store.api.updateBot(organisation, id, { new_secret: true })).data.secret])),
+        async () => (await store.api.updateBot(organisation, id, { new_secret: true })).data)),
       section(t('programs.botRemove'),
         h('p', { class: 'quiet' }, t('programs.botRemoveText')),
         h('p', null, asking(t('programs.botRemove'), () => ({

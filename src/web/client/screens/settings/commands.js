@@ -59,7 +59,7 @@ const page = (store, id, base, command) => part(h('bdi', null, `/${command.name}
     children: fields(command),
   }),
   secretSection({ about: t('programs.commandSecretText'), renewing: t('programs.commandRotateText') }, async () =>
-    [(await store.api.updateCommand(id, command.id, { new_secret: true })).data.secret]),
+    (await store.api.updateCommand(id, command.id, { new_secret: true })).data),
   section(t('programs.commandDelete'),
     h('p', { class: 'quiet' }, t('programs.commandDeleteText')),
     h('p', null, asking(t('common.delete'), () => ({

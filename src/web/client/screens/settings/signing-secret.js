@@ -9,7 +9,7 @@ import { time } from './times.js'
 
 /**
  * @param {string | null} secret It is shown this once; null if there is no new one.
- * @param {string} [until] Until when the former one is good beside it, in RFC 3339.
+ * @param {string} [until] When the former secret stops being valid, in RFC 3339.
  */
 export const showSecret = async (secret, until) => {
   if (secret) await openDialog({
@@ -26,11 +26,14 @@ export const showSecret = async (secret, until) => {
 /**
  * @param {object} texts
  * @param {string} texts.about What it signs.
- * @param {string} texts.renewing What a new one means.
- * @param {() => Promise<[secret: string | null, until?: string]>} renew
+ * @param {string} texts.renewing What happens to the former secret.
+ * @param {() => Promise<{ secret: string | null, until?: string }>} renew
  */
 export const secretSection = ({ about, renewing }, renew) => section(t('settings.webhookSecret'),
   h('p', { class: 'quiet' }, about),
   h('p', null, asking(t('settings.webhookRotateSecret'), () => ({
     title: t('settings.webhookRotateSecret'), text: renewing, action: t('settings.webhookRotateSecret'),
-  }), async () => showSecret(...await renew()))))
+  }), async () => {
+    const { secret, until } = await renew()
+    await showSecret(secret, until)
+  })))

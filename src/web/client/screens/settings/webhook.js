@@ -80,7 +80,7 @@ const secrets = (store, channel, hook) => [
   sender(store, channel, hook),
   secretSection({ about: t('settings.webhookSecretText'), renewing: t('settings.webhookRotateSecretText') }, async () => {
     const { webhook_secret: secret, old_secret_until: until } = (await store.api.rotateWebhookSecret(channel, hook.peek().id)).data
-    return [secret, until]
+    return { secret, until }
   }),
 ]
 
