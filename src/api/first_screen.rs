@@ -190,9 +190,9 @@ struct OpenOrganisation {
     permissions: Permissions,
 }
 
-/// How the caller stands with a channel.
+/// What the caller has set on a channel and has not read in it.
 #[derive(Object, Serialize)]
-struct Standing {
+struct ChannelState {
     is_starred: bool,
     /// `true` if the caller has muted the channel; otherwise it is left out.
     #[oai(default, skip_serializing_if = "Not::not")]
@@ -210,9 +210,9 @@ struct Standing {
     last_read_id: Option<MessageId>,
 }
 
-impl Standing {
-    fn new(channel: &Channel, preferences: Preferences, unread: Counts) -> Standing {
-        Standing {
+impl ChannelState {
+    fn new(channel: &Channel, preferences: Preferences, unread: Counts) -> ChannelState {
+        ChannelState {
             is_starred: preferences.is_starred,
             is_muted: preferences.is_muted,
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
@@ -232,13 +232,13 @@ struct LeanChannel {
     is_private: bool,
     #[oai(flatten)]
     #[serde(flatten)]
-    standing: Standing,
+    state: ChannelState,
 }
 
 impl From<(Counts, Visible)> for LeanChannel {
     fn from((unread, Visible { channel, preferences, .. }): (Counts, Visible)) -> Self {
         LeanChannel {
-            standing: Standing::new(&channel, preferences, unread),
+            state: ChannelState::new(&channel, preferences, unread),
             id: channel.id,
             name: channel.name,
             topic: channel.topic,
@@ -257,13 +257,13 @@ struct LeanDirectMessage {
     participants: Vec<Participant>,
     #[oai(flatten)]
     #[serde(flatten)]
-    standing: Standing,
+    state: ChannelState,
 }
 
 impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
     fn from((unread, Visible { channel, preferences, .. }, people): (Counts, Visible, Vec<Member>)) -> Self {
         LeanDirectMessage {
-            standing: Standing::new(&channel, preferences, unread),
+            state: ChannelState::new(&channel, preferences, unread),
             id: channel.id,
             name: channel.name,
             participants: people.into_iter().map(Participant::from).collect(),

@@ -57,7 +57,7 @@ pub struct Prepared {
 }
 
 /// Who calls what, and where.
-pub(super) struct Occasion {
+pub(super) struct NewCall {
     pub program: Program,
     pub channel: ChannelId,
     pub user: UserId,
@@ -76,19 +76,19 @@ pub struct Click {
 }
 
 /// Opens a call, and returns the secret in the address for answers.
-pub(super) fn open(tx: &Tx, occasion: &Occasion) -> Result<String> {
+pub(super) fn open(tx: &Tx, call: &NewCall) -> Result<String> {
     let token = secret::random_token();
-    let clicked = occasion.clicked;
+    let clicked = call.clicked;
     tx.prepare_cached(
         "insert into calls (token_hash, program, channel_id, user_id, thread_id, message_id, action_id, click_id, expires_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
     .execute((
         secret::sha256(&token),
-        serde_json::to_string(&occasion.program).map_err(Error::internal)?,
-        occasion.channel,
-        occasion.user,
-        occasion.thread,
+        serde_json::to_string(&call.program).map_err(Error::internal)?,
+        call.channel,
+        call.user,
+        call.thread,
         clicked.map(|clicked| clicked.message),
         clicked.map(|clicked| clicked.action),
         clicked.and_then(|clicked| clicked.id),
@@ -139,7 +139,7 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, call: &Call) -> 
     let program = Program::Command(command.ok_or(UNKNOWN)?);
     let target = programs::find(tx, access.organisation, channel, program)?;
     Root::find_if_any(tx, channel, call.thread)?;
-    let token = open(tx, &Occasion { program, channel, user: caller.user, thread: call.thread, clicked: None })?;
+    let token = open(tx, &NewCall { program, channel, user: caller.user, thread: call.thread, clicked: None })?;
     let channel_name = channel_name(tx, channel)?;
     let data = CommandCall {
         command: &format!("/{name}"),

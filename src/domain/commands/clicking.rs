@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     answers::Reply,
-    calling::{self, ANSWERED_WITHIN, Click, Occasion, Prepared},
+    calling::{self, ANSWERED_WITHIN, Click, NewCall, Prepared},
     programs::{self, UNAVAILABLE},
 };
 use crate::{
@@ -75,7 +75,7 @@ pub fn prepare(tx: &mut Tx, caller: Caller, channel: ChannelId, click: Click) ->
     let target = target?;
     let thread = message.is_reply.then_some(message.thread);
     let token =
-        calling::open(tx, &Occasion { program: actions.program, channel, user: caller.user, thread, clicked: Some(click) })?;
+        calling::open(tx, &NewCall { program: actions.program, channel, user: caller.user, thread, clicked: Some(click) })?;
     let data = ActionClick {
         action_id: action,
         label: &found.label,

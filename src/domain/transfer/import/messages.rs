@@ -157,11 +157,11 @@ fn check(message: &Message) -> Result<(), Refusal> {
 }
 
 /// Counts a new message in its channel and thread.
-fn settle(tx: &Tx, message: &Message, place: mentions::MessageKey, author: Option<UserId>, mentions: &[Mention]) -> Result<()> {
-    let mentions::MessageKey { channel, n, root } = place;
+fn settle(tx: &Tx, message: &Message, key: mentions::MessageKey, author: Option<UserId>, mentions: &[Mention]) -> Result<()> {
+    let mentions::MessageKey { channel, n, root } = key;
     let is_live = message.deleted_at.is_none();
     if is_live {
-        mentions::record(tx, place, mentions)?;
+        mentions::record(tx, key, mentions)?;
     }
     tx.prepare_cached(
         "update channels set message_count = message_count + ?2, thread_count = thread_count + ?3, mention_count = mention_count + ?4,
@@ -179,7 +179,7 @@ fn settle(tx: &Tx, message: &Message, place: mentions::MessageKey, author: Optio
     match root {
         None => tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?,
         Some(root) if is_live => {
-            let is_new = thread_members::replied(tx, &Root::at(tx, root)?, place, author, mentions)?;
+            let is_new = thread_members::replied(tx, &Root::at(tx, root)?, key, author, mentions)?;
             tx.prepare_cached(
                 "update messages set reply_count = reply_count + 1, active_n = ?2, last_reply_at = ?3,
                    participant_count = participant_count + ?4
