@@ -49,7 +49,7 @@ struct Migrations;
 
 /// The steps in the order of their names, in which `0001.sql` comes before `0001/01.sql`, and that before `0002.sql`.
 static HISTORY: LazyLock<History> = LazyLock::new(|| {
-    let mut names: Vec<_> = Migrations::iter().collect();
+    let mut names: Vec<_> = Migrations::iter().filter(|name| name.ends_with(".sql")).collect();
     names.sort();
     let step = |name: &str| -> Option<(Version, &'static str)> {
         let text = match Migrations::get(name)?.data {

@@ -2,7 +2,10 @@
 
 use tidings::db::comparable_schema::definitions;
 
-use crate::database::{Database, FIRST, OLDEST, read, rows, select, steps, tables};
+use crate::{
+    RENAMED,
+    database::{Database, FIRST, OLDEST, read, rows, select, steps, tables},
+};
 
 /// Rows of tables that came after [`OLDEST`], with the number of the step that made the table.
 const BORN: &[(usize, &str)] = &[
@@ -39,7 +42,7 @@ fn every_schema_that_version_1_has_named_is_migrated() {
         database.assert_sound();
         let conn = database.open();
         conn.execute("update invitations set mailed_hash = id", []).unwrap(); // it is random
-        let renamed = |row: &str| row.replace("into chores", "into deferred_work"); // as version 30 has it
+        let renamed = |row: &str| RENAMED.iter().fold(row.to_owned(), |row, (former, name)| row.replace(former, name));
         BORN.iter().filter(|(born, _)| *born > done).for_each(|(_, row)| conn.execute_batch(&renamed(row)).unwrap());
         let tables = tables(&conn).into_iter().filter(|(table, _)| !table.starts_with("message_search"));
         let rows: Vec<_> = tables.map(|(table, columns)| (rows(&conn, &table, &columns), table)).collect();

@@ -368,7 +368,7 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_failing_chore_does_not_delay_others() {
+async fn failing_deferred_work_does_not_delay_other_work() {
     let scene = Scene::make("poster", |_| String::new()).await;
     let server = Server::on_copy_of(scene.folder.path(), |_| {}).await;
     // The log's row of message 1 can't be changed, and its work is the first.
