@@ -422,11 +422,14 @@ pub fn require_webhook_manager(conn: &Connection, caller: Caller, channel: Chann
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::rights::{BuiltInRole, MemberStatus};
+    use crate::domain::rights::{BuiltInRole, MemberStatus, Right};
 
     #[test]
     fn the_conditions_in_sql_mean_the_guest_and_the_deactivated_member() {
-        assert!([SEEN, SEEN_BY_MEMBER].iter().all(|rule| rule.contains(&format!("m.role_id <> {} ", BuiltInRole::Guest as i64))));
+        let guest = BuiltInRole::Guest as i64;
+        let no_guest = format!("m.role_id <> {guest} and owner.limits >> 32 <> {guest})");
+        assert!([SEEN, SEEN_BY_MEMBER].iter().all(|rule| rule.contains(&no_guest)));
+        assert!(Right::ALL.iter().all(|right| (1..1 << 32).contains(&right.bit.0)), "the owner's role is above the rights");
         assert!(
             [SEEN, OWN].iter().all(|end| end.contains(&format!(" {ENTITLED}\n")))
                 && ENTITLED.contains(MemberStatus::Deactivated.as_str())

@@ -2,8 +2,8 @@
 //!
 //! A test that measures may not fail by chance, and chance may not let it pass. So it takes the CPU time of its own thread, in
 //! which no other program counts, and compares lengths that it measures next to each other: a core is faster while the one beside
-//! it rests, and that begins and ends at any time. What one pair shows may be such a change; of many pairs, the one in the middle
-//! is not. A reader whose cost grows with the square of the length takes four times as long for twice the length, and 80 times as
+//! it rests, and that begins and ends at any time. One pair within the limits is enough, because no such change hides a square in both;
+//! what is above them counts only if the median of many pairs is. A reader whose cost grows with the square of the length takes four times as long for twice the length, and 80 times as
 //! long for each character of a long text as for one of a short text.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
@@ -42,7 +42,7 @@ const TWICE: f64 = 2.5;
 /// number of characters costs more there, though from then on twice the length costs twice as much.
 const LONGER: f64 = 3.0;
 const SHARE: usize = 80;
-/// Runs at most, before something is wrong.
+/// Most runs of each; then the cost is too high.
 const RUNS: usize = 25;
 
 /// The beginnings of texts, and what is repeated behind each.
@@ -282,7 +282,7 @@ fn cost(read: &dyn Fn(), times: usize) -> f64 {
 }
 
 /// The medians of what all runs find, where one of them stays above its limit.
-fn above<const N: usize>(limits: [f64; N], run: impl Fn() -> [f64; N]) -> Option<[f64; N]> {
+fn medians_above<const N: usize>(limits: [f64; N], run: impl Fn() -> [f64; N]) -> Option<[f64; N]> {
     let mut found: [Vec<f64>; N] = std::array::from_fn(|_| Vec::new());
     let mut medians = [0.0; N];
     for _ in 0..RUNS {
@@ -302,7 +302,7 @@ fn above<const N: usize>(limits: [f64; N], run: impl Fn() -> [f64; N]) -> Option
 /// measured for as long: a disturbance that comes every 20 ms would leave out each run of half the time.
 fn excess(full: usize, at: &dyn Fn(usize) -> Box<dyn Fn()>) -> Option<String> {
     let [short, half, whole] = [full / SHARE, full / 2, full].map(at);
-    let [twice, longer] = above([TWICE, LONGER], || {
+    let [twice, longer] = medians_above([TWICE, LONGER], || {
         let [short, half, whole] = [cost(&short, SHARE), cost(&half, 2), cost(&whole, 1)];
         [whole / half, whole / short / SHARE as f64]
     })?;
@@ -388,7 +388,7 @@ fn what_a_body_has_past_the_longest_text_costs_nothing() {
                 Box::new(move || _ = std::hint::black_box(read_body(name, &Value::Null, &body)))
             };
             let (longest, long) = (read(2 * FULL), read(1_000_000));
-            let ratio = above([LONGER], || [cost(&long, 1) / cost(&longest, 1)]);
+            let ratio = medians_above([LONGER], || [cost(&long, 1) / cost(&longest, 1)]);
             wrong.extend(ratio.map(|[ratio]| format!("{name}, {text:?}: {ratio:.1} times the cost of the longest text")));
         }
     }

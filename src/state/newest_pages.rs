@@ -65,8 +65,8 @@ impl Default for NewestPages {
 }
 
 impl NewestPages {
-    /// The page that was kept, if it was made from the channel's present state; otherwise what `read` makes, which is kept. `last_seq`
-    /// checks the right to read the channel, and reads its last seq.
+    /// Returns the kept page if it shows the channel's present state; otherwise reads it with `read`, and keeps it. `last_seq` checks
+    /// the right to read the channel, and reads its last seq in the same transaction as the page.
     pub async fn find_or_read(
         &self,
         db: &Db,
@@ -75,7 +75,7 @@ impl NewestPages {
         last_seq: impl Fn(&View) -> Result<i64> + Send + 'static,
         read: impl FnOnce(&View) -> Result<NewestPage> + Send + 'static,
     ) -> Result<NewestPage> {
-        // A profile that changes while the page is read makes the page old at once.
+        // Loaded before the page is read: one that may show a former profile is kept under a former generation, and never found.
         let before = self.generation.load(Relaxed);
         let kept = db.read_without_position(|conn| {
             let seq = last_seq(conn)?;

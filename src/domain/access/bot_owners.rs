@@ -23,9 +23,9 @@ macro_rules! of_owner {
     };
 }
 
-/// SQL of the table `owner`, one row of what limits user ?1: the rights of a bot's owner, and above them the owner's role. All bits
-/// are set for a person, and none for a bot for whom nobody answers. A table comes before the others of a statement, so that it is
-/// read once, and not for each channel.
+/// SQL of the table `owner`, whose one row limits user ?1: the lower 32 bits of `limits` are the rights of a bot's owner, and those
+/// above are the owner's role. -1 for a person; 0 for a bot whose owner is no active member. It stands first in a `from` clause, so
+/// that it is evaluated once for a statement, and not for each channel.
 macro_rules! owner {
     () => {
         concat!("(select coalesce(", of_owner!("held.rights | (own.role_id << 32)", "?1"), ", -1) as limits) owner")
