@@ -33,33 +33,29 @@
 //! Foreign keys are off during the steps, so that dropping the old table deletes nothing elsewhere, and are checked
 //! before the commit. All steps are one transaction: a step that fails leaves the file as it was.
 
-use std::{borrow::Cow, path::Path, sync::LazyLock, time::Instant};
+use std::{path::Path, sync::LazyLock, time::Instant};
 
+use include_dir::{Dir, include_dir};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
-use rust_embed::RustEmbed;
 use serde::Serialize;
 
 use super::schema_history::{History, Version, user_version};
 use crate::error::{Error, Result};
 
 /// The steps. One that has landed is never edited, because databases have run it.
-#[derive(RustEmbed)]
-#[folder = "src/db/migrations"]
-struct Migrations;
+static MIGRATIONS: Dir = include_dir!("$CARGO_MANIFEST_DIR/src/db/migrations");
 
 /// The steps in the order of their names, in which `0001.sql` comes before `0001/01.sql`, and that before `0002.sql`.
 static HISTORY: LazyLock<History> = LazyLock::new(|| {
-    let mut names: Vec<_> = Migrations::iter().filter(|name| name.ends_with(".sql")).collect();
-    names.sort();
-    let step = |name: &str| -> Option<(Version, &'static str)> {
-        let text = match Migrations::get(name)?.data {
-            Cow::Borrowed(text) => text,
-            Cow::Owned(text) => text.leak(),
-        };
-        Some((name.get(..4)?.parse().ok()?, str::from_utf8(text).ok()?))
+    let files = MIGRATIONS.files().chain(MIGRATIONS.dirs().flat_map(Dir::files));
+    let mut files: Vec<_> = files.filter_map(|file| Some((file.path().to_str()?, file.contents_utf8()?))).collect();
+    files.retain(|(name, _)| name.ends_with(".sql"));
+    files.sort_unstable();
+    let step = |&(name, text): &(&'static str, &'static str)| {
+        let version = name.get(..4).and_then(|version| version.parse().ok());
+        (version.unwrap_or_else(|| panic!("migrations/{name} is no step of a version")), text)
     };
-    let step = |name: &Cow<str>| step(name).unwrap_or_else(|| panic!("migrations/{name} is no step of a version"));
-    History { schema: include_str!("../../schema.sql"), steps: names.iter().map(step).collect::<Vec<_>>().leak() }
+    History { schema: include_str!("../../schema.sql"), steps: files.iter().map(step).collect::<Vec<_>>().leak() }
 });
 
 /// Migrates the database at `path` to the newest schema. Fails if the database is newer than this binary knows, or has other
