@@ -10,9 +10,9 @@ import { followLinks, go, route } from './view/router.js'
 import { followViewport } from './view/viewport.js'
 import { wording } from './view/wording.js'
 import { isTalk } from './screens/addresses.js'
+import { chosenLanguage, followPreferences } from './screens/browser-settings.js'
 import { chat } from './screens/chat/chat.js'
 import { lifelong } from './screens/life.js'
-import { chosenLanguage, followPreferences } from './screens/settings/preferences.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 const LOADING_AFTER_MS = 500

@@ -15,6 +15,7 @@ import { apply } from './events.js'
 import { createKept, forgetVisit } from './kept.js'
 import { createLoading } from './loading.js'
 import { createMessages } from './messages.js'
+import { createMyThreads } from './my-threads.js'
 import { createOpening } from './opening.js'
 import { createOrganisations } from './organisations.js'
 import { createOutgoing } from './outgoing.js'
@@ -25,7 +26,6 @@ import { createReminders } from './reminders.js'
 import { endOf, socketUrl } from './session.js'
 import { soon } from './storage.js'
 import { createStreams } from './streams.js'
-import { createThreads } from './threads.js'
 
 /** Until then what the first screen shows has been asked for. Milliseconds. */
 const SOON_MS = 500
@@ -81,7 +81,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   }
   const streams = createStreams({ push: () => push })
   const messages = createMessages({ api, streams, recorder, clock, seen, kept, organisation: opened })
-  const threads = createThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
+  const threads = createMyThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
   const reading = createReading({ api })
   const commands = createCommands({ api, organisation: opened, clock })
   const reminders = createReminders({ api, recorder })

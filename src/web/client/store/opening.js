@@ -11,7 +11,7 @@ import { soon } from './storage.js'
  * @param {ReturnType<typeof import('./organisations.js').createOrganisations>} parts.organisations
  * @param {ReturnType<typeof import('./channels.js').createChannels>} parts.channels
  * @param {ReturnType<typeof import('./people.js').createPeople>} parts.people
- * @param {ReturnType<typeof import('./threads.js').createThreads>} parts.threads
+ * @param {ReturnType<typeof import('./my-threads.js').createMyThreads>} parts.threads
  * @param {ReturnType<typeof import('./messages.js').createMessages>} parts.messages
  * @param {ReturnType<typeof import('./loading.js').createLoading>} parts.loading
  * @param {ReturnType<typeof import('../net/push.js').createPush>} parts.push

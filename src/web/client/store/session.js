@@ -11,7 +11,7 @@
  * @property {ReturnType<typeof import('./organisations.js').createOrganisations>} organisations
  * @property {ReturnType<typeof import('./people.js').createPeople>} people
  * @property {ReturnType<typeof import('./messages.js').createMessages>} messages
- * @property {ReturnType<typeof import('./threads.js').createThreads>} threads
+ * @property {ReturnType<typeof import('./my-threads.js').createMyThreads>} threads
  * @property {ReturnType<typeof import('./commands.js').createCommands>} commands
  * @property {ReturnType<typeof import('./reminders.js').createReminders>} reminders
  * @property {(channel: string, isOut: boolean) => void} leave

@@ -1,7 +1,7 @@
 // Which key sends: Enter, or Ctrl+Enter for those who want Enter to begin a new line. On touch Enter always does.
 
 import { isTouch } from '../../view/viewport.js'
-import { enterSends } from '../settings/preferences.js'
+import { enterSends } from '../browser-settings.js'
 
 /** Whether Enter sends here. */
 export const sendsByEnter = () => !isTouch.matches && enterSends.value

@@ -3,7 +3,7 @@
 import { LANGUAGES, t } from '../../text/words.js'
 import { choices } from './choices.js'
 import { part } from './parts.js'
-import { chosenLanguage, enterSends, theme } from './preferences.js'
+import { chosenLanguage, enterSends, theme } from '../browser-settings.js'
 
 export const appearance = () => part(t('settings.appearance'), t('settings.appearanceIntro'),
   choices('theme', t('settings.theme'), [

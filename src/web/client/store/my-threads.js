@@ -26,7 +26,7 @@ const sorted = rows => rows.sort((one, other) => (one.last_reply === other.last_
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {(message: any) => void} options.seen
  */
-export function createThreads({ api, organisation, recorder, clock, seen }) {
+export function createMyThreads({ api, organisation, recorder, clock, seen }) {
   const rows = signal(/** @type {any[]} */ ([]))
   const state = signal(/** @type {'loading' | 'current' | 'failed'} */ ('loading'))
   const hasMore = signal(false)

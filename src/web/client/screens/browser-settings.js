@@ -1,7 +1,7 @@
 // How a person wants the client in this browser: kept in its storage, and the same in all tabs.
 
-import { effect, signal } from '../../base/signal.js'
-import { language, preferredLanguage, setLanguage } from '../../text/words.js'
+import { effect, signal } from '../base/signal.js'
+import { language, preferredLanguage, setLanguage } from '../text/words.js'
 
 /** @typedef {'system' | 'light' | 'dark'} Theme */
 
