@@ -1,5 +1,5 @@
-//! Deferred work: rows of the table `deferred_work` for the rest of a change that is too large for one write. The background jobs do
-//! it slice by slice, and each slice holds the writer for a few milliseconds. The change itself ends rights at once; most
+//! Deferred work: rows of the table `deferred_work` for the rest of a change that is too large for one write. The background jobs
+//! do it slice by slice, and each slice holds the writer for a few milliseconds. The change itself ends rights at once; most
 //! changes also do the first slice, which is often all. A slice commits the cursor of the next with its work, so a restart
 //! loses and repeats nothing. `jobs/deferred_work.rs` maps the rows to functions; this file imports no area of the domain, so
 //! that all areas may defer work.

@@ -2,9 +2,9 @@
 //!
 //! A test that measures may not fail by chance, and chance may not let it pass. So it takes the CPU time of its own thread, in
 //! which no other program counts, and compares lengths that it measures next to each other: a core is faster while the one beside
-//! it rests, and that begins and ends at any time. One pair within the limits is enough, because no such change hides a square in both;
-//! what is above them counts only if the median of many pairs is. A reader whose cost grows with the square of the length takes four times as long for twice the length, and 80 times as
-//! long for each character of a long text as for one of a short text.
+//! it rests, and that begins and ends at any time. A cost above a limit counts only if the median of many such pairs is above it.
+//! A reader whose cost grows with the square of the length takes four times as long for twice the length, and 80 times as long for
+//! each character of a long text as for one of a short text: no change of the core's speed hides both.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 

@@ -23,6 +23,7 @@ pub struct Publication {
 }
 
 impl Publication {
+    /// Its bytes, with those that the protocol adds.
     pub(super) fn cost(&self) -> usize {
         self.body.len() + AROUND
     }
