@@ -1,7 +1,7 @@
 // The settings, by keyboard and pointer: what is changed there is changed on the server, and every part is accessible.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, launch, picture, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, launch, picture, pictures, sees, theme } from './lib/browser.mjs'
 import { program } from './lib/program.mjs'
 import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
@@ -316,6 +316,13 @@ for (const kind of BROWSERS) {
       await pressIn(page, 'Delivery', 'Send again')
       await until('it is delivered again', () => delivered().length === 2)
       assert.equal(delivered()[0].id, delivered()[1].id)
+      await press(page, 'New secret')
+      await sees(page, 'For a day, deliveries are signed with both secrets.')
+      await press(page, 'New secret')
+      await sees(page, 'The previous secret also stays valid until')
+      assert.match(await value(page, 'Secret'), /^whsec_/)
+      await pictures(page, kind, 'settings-secret-renewed')
+      await press(page, 'I have copied it')
       await press(page, 'Pause')
       await sees(page, 'keeps its deliveries for up to 30 days')
       await fill(page, 'Secret of the program', 'a secret of two')
