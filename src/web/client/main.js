@@ -2,7 +2,8 @@
 
 import { Owner, alone, effect, signal, untracked } from './base/signal.js'
 import { Refusal, Unreachable, createRequests } from './net/request.js'
-import { forgetLastVisit, openStore } from './store/index.js'
+import { openStore } from './store/index.js'
+import { forgetLastVisit } from './store/kept.js'
 import { refusalText } from './text/refusals.js'
 import { followLanguage, loadWords, preferredLanguage, setLanguage, t } from './text/words.js'
 import { h, mount } from './view/element.js'

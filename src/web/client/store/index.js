@@ -12,7 +12,7 @@ import { createCommands } from './commands.js'
 import { createDrafts, tabsOf } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
-import { createKept, forgetVisit } from './kept.js'
+import { createKept, keptStart } from './kept.js'
 import { createLoading } from './loading.js'
 import { createMessages } from './messages.js'
 import { createMyThreads } from './my-threads.js'
@@ -23,8 +23,8 @@ import { createPeople } from './people.js'
 import { createRecorder } from './positions.js'
 import { createReading } from './reading.js'
 import { createReminders } from './reminders.js'
+import { createRetrying } from './retrying.js'
 import { endOf, socketUrl } from './session.js'
-import { soon } from './storage.js'
 import { createStreams } from './streams.js'
 
 /** Until then what the first screen shows has been asked for. Milliseconds. */
@@ -54,6 +54,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const mayFound = signal(false)
   let pushUrl = '/connection/websocket'
   const isOver = () => ended.peek() !== null
+  const retrying = createRetrying({ clock, isOver })
   const myId = () => me.peek()?.id ?? ''
 
   const api = requests({ base, fetch, headers, getUser: () => me.peek()?.id, refused: refusal => {
@@ -79,9 +80,9 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     people.hint(message)
     message.participants?.forEach(people.hint)
   }
-  const streams = createStreams({ push: () => push })
+  const streams = createStreams({ api, push: () => push })
   const messages = createMessages({ api, streams, recorder, clock, seen, kept, organisation: opened })
-  const threads = createMyThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
+  const threads = createMyThreads({ api, organisation: () => opened() ?? null, recorder, clock, retrying, seen })
   const reading = createReading({ api })
   const commands = createCommands({ api, organisation: opened, clock })
   const reminders = createReminders({ api, recorder })
@@ -112,15 +113,13 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     messages.revive(channel)
     // Threads of a channel that one comes back to are one's own again.
     const isHere = channels.peek(channel)?.organisation_id === opened()
-    if (isNew && isHere && threads.state.peek() === 'current') loading.once('threads', threads.load)
+    if (isNew && isHere && threads.state.peek() === 'current') retrying('threads', threads.load)
   }
-  const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver,
-    listed: () => void prune() })
+  const loading = createLoading({ api, retrying, recorder, channels, organisations, started, listed: () => void prune() })
   const prune = () => kept.prune((channel, organisation) =>
     organisations.has(organisation) && (!organisations.isLoaded(organisation) || channels.peek(channel) !== null))
 
-  const loadReminders = () => loading.once('reminders', reminders.load)
-
+  const loadReminders = () => retrying('reminders', reminders.load)
   /** @type {Parts} */
   const parts = {
     me, channels, organisations, people, messages, threads, commands, reminders,
@@ -156,16 +155,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     WebSocket,
     clock,
     getToken: async () => (await api.createConnectionToken({ streams: 'own' })).data.token,
-    getTokens: async names => {
-      const tokens = new Map(names.flatMap(name => {
-        const token = streams.takeToken(name)
-        return token ? [[name, token]] : []
-      }))
-      const others = names.filter(name => !tokens.has(name))
-      const given = others.length > 0 ? (await api.createSubscriptionToken({ channels: others })).data.tokens : []
-      for (const { channel, token } of given) tokens.set(channel, token)
-      return tokens
-    },
+    getTokens: streams.getTokens,
     heard: {
       published(channel, data, position) {
         const heard = { channel, data, position }
@@ -218,8 +208,29 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     else streams.pause()
   })
 
-  const visit = createOpening({ api, me, organisations, channels, people, threads, messages, loading, push, outgoing, kept, isOver,
-    ownNames, isKnown: () => isKnown, started })
+  /** @param {string} id An organisation. */
+  const show = id => {
+    if (opened() === id) return
+    batch(() => {
+      organisations.opened.value = id
+      people.forget()
+      threads.forget()
+    })
+    threads.loadSoon()
+    // The next visit begins here; that it could not be noted harms nobody.
+    if (me.peek().current_org !== id) api.switchOrganisation({ current_org: id }).catch(() => {})
+  }
+
+  let isConnected = false
+  /** @param {string | null} token @param {[string, Position | null][]} places */
+  const connect = (token, places) => {
+    for (const [name] of places) ownNames.add(name.split('/')[0])
+    if (isConnected) return
+    isConnected = true
+    push.start(token, places)
+    outgoing.resume()
+    kept.keepStart(() => keptStart(me.value, organisations.organisations.value, organisations.organisation.value, channels, push))
+  }
 
   return {
     api, me, ended, build, mayFound, drafts, threads, outgoing, messages, commands, reminders,
@@ -233,7 +244,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     /** Whether drafts and unsent posts outlive the tab. */
     keeps: () => storage.lasts,
 
-    open: visit.open,
+    ...createOpening({ parts, loading, kept, isOver, isKnown: () => isKnown, started, show, connect }),
 
     /** @param {string} id @returns {import('./channels.js').Channel | null} Reactive. */
     channel: id => channels.channel(id),
@@ -277,11 +288,6 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     },
   }
 }
-
-/**
- * For the screens that sign somebody in or out: what visits have left may be another person's. A storage that doesn't answer holds nobody up.
- */
-export const forgetLastVisit = (storage = databaseStorage()) => soon(forgetVisit(storage).then(() => null, () => null))
 
 /** @typedef {ReturnType<typeof openStore>} Store */
 /** @typedef {import('./talk.js').Talk} Talk */

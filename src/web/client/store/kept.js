@@ -5,6 +5,8 @@
 // talk recovers from its place in the log. It is erased when the session ends, and when another version wrote it.
 
 import { effect } from '../base/signal.js'
+import { databaseStorage } from './database.js'
+import { soon } from './storage.js'
 
 const VERSION = 1
 /** What the names of the databases of talk begin with; the user's id follows. */
@@ -186,7 +188,7 @@ export function keptStart(user, organisations, organisation, channels, push) {
  *
  * @param {import('./storage.js').Storage} storage
  */
-export async function forgetVisit(storage) {
+async function forgetVisit(storage) {
   const whose = await storage.open('tidings')
   const last = await whose.get('last').catch(() => null)
   await whose.delete('last').catch(() => {})
@@ -195,3 +197,6 @@ export async function forgetVisit(storage) {
   if (last) names.add(KEPT + last.user)
   await Promise.all([...names].map(async name => (await storage.open(name)).clear().catch(() => {})))
 }
+
+/** [`forgetVisit`] for the screens that sign somebody in or out: a storage that doesn't answer holds nobody up. */
+export const forgetLastVisit = (storage = databaseStorage()) => soon(forgetVisit(storage).then(() => null, () => null))

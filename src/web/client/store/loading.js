@@ -1,50 +1,19 @@
 // What is fetched behind a person's back: the start again, channels that came, and organisations that something happened in.
 
 import { batch } from '../base/signal.js'
-import { backoff, pause } from '../base/clock.js'
-import { isTransient, Refusal } from '../net/request.js'
+import { Refusal } from '../net/request.js'
 
 /**
  * @param {object} options
  * @param {import('../net/request.js').Api} options.api
- * @param {import('../base/clock.js').Clock} options.clock
+ * @param {import('./retrying.js').Retrying} options.retrying
  * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
  * @param {ReturnType<import('./channels.js').createChannels>} options.channels
  * @param {ReturnType<import('./organisations.js').createOrganisations>} options.organisations
  * @param {(start: any) => void} options.started Takes the rest of a start in.
  * @param {() => void} options.listed The channels of an organisation are known.
- * @param {() => boolean} options.isOver
  */
-export function createLoading({ api, clock, recorder, channels, organisations, started, listed, isOver }) {
-  /** What is under way, by name, and whether it has to be done once more. @type {Map<string, boolean>} */
-  const running = new Map()
-
-  /**
-   * Does something until it succeeds or is refused; asked for meanwhile, it does it once more after.
-   *
-   * @param {string} name
-   * @param {() => Promise<unknown>} run
-   */
-  const once = async (name, run) => {
-    if (running.has(name)) return void running.set(name, true)
-    do {
-      running.set(name, false)
-      // What a frame brings asks once.
-      await Promise.resolve()
-      for (let attempt = 0; !isOver(); attempt += 1) {
-        try {
-          await run()
-          break
-        } catch (error) {
-          if (!isTransient(error)) break
-          const least = error instanceof Refusal ? (error.retryAfter ?? 0) * 1000 : 0
-          await pause(clock, least + backoff(attempt))
-        }
-      }
-    } while (running.get(name) && !isOver())
-    running.delete(name)
-  }
-
+export function createLoading({ api, retrying, recorder, channels, organisations, started, listed }) {
   /** The place of the latest start that was taken in. @type {import('../net/request.js').Position | null} */
   let latest = null
 
@@ -69,14 +38,14 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
 
     /** Fetches an organisation whose channels or rights are unknown. @param {string} id */
     organisation(id) {
-      once(id, async () => {
+      retrying(id, async () => {
         const summary = organisations.summary(id)
         if (summary) await fetchStart(summary.organisation_slug)
       })
     },
 
     /** Fetches the account, the list of organisations and the open one again. */
-    refresh: () => once('start', async () => {
+    refresh: () => retrying('start', async () => {
       const id = organisations.opened.peek()
       try {
         await fetchStart((id && organisations.summary(id)?.organisation_slug) || undefined)
@@ -87,11 +56,9 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
       }
     }),
 
-    once,
-
     /** @param {string} id @param {string} organisation */
     channel(id, organisation) {
-      once(id, () => recorder.fetch(() => api.getChannel(id, { users: 0 }), ({ data, position }) => {
+      retrying(id, () => recorder.fetch(() => api.getChannel(id, { users: 0 }), ({ data, position }) => {
         if (data.archived || !data.access || !organisations.isLoaded(organisation)) return
         channels.put(data, organisation, data.is_dm, position)
       }))

@@ -1,7 +1,6 @@
 // The threads that the user takes part in, latest first, in the open organisation.
 
 import { computed, signal } from '../base/signal.js'
-import { backoff } from '../base/clock.js'
 import { isTransient } from '../net/request.js'
 import { includes } from './positions.js'
 
@@ -24,19 +23,17 @@ const sorted = rows => rows.sort((one, other) => (one.last_reply === other.last_
  * @param {() => string | null} options.organisation
  * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
  * @param {import('../base/clock.js').Clock} options.clock
+ * @param {import('./retrying.js').Retrying} options.retrying
  * @param {(message: any) => void} options.seen
  */
-export function createMyThreads({ api, organisation, recorder, clock, seen }) {
+export function createMyThreads({ api, organisation, recorder, clock, retrying, seen }) {
   const rows = signal(/** @type {any[]} */ ([]))
   const state = signal(/** @type {'loading' | 'current' | 'failed'} */ ('loading'))
   const hasMore = signal(false)
   /** @type {Map<string, Position | null>} */
   const places = new Map()
-  /** Threads that are fetched just now, and whether that has to be done once more. @type {Map<string, boolean>} */
-  const fetching = new Map()
   let before = 0
   let run = 0
-  let attempt = 0
 
   /** @param {any[]} page @param {Position | null} position */
   const note = (page, position) => {
@@ -47,56 +44,52 @@ export function createMyThreads({ api, organisation, recorder, clock, seen }) {
     }
   }
 
-  /** @returns {Promise<void>} */
   const load = async () => {
     const id = organisation()
     if (!id) return
     run += 1
     const own = run
-    try {
-      await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE }), answer => {
-        if (own !== run) return
-        places.clear()
-        const listed = answer.data.map(shownRow)
-        note(listed, answer.position)
-        rows.value = sorted(listed)
-        before = Number(answer.next?.before ?? 0)
-        hasMore.value = before > 0
-        state.value = 'current'
-        attempt = 0
-      })
-    } catch (failure) {
+    await retrying(`threads ${own}`, async () => {
       if (own !== run) return
-      state.value = 'failed'
-      if (!isTransient(failure)) return
-      clock.after(backoff(attempt), () => own === run && load())
-      attempt += 1
-    }
+      try {
+        await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE }), answer => {
+          if (own !== run) return
+          places.clear()
+          const listed = answer.data.map(shownRow)
+          note(listed, answer.position)
+          rows.value = sorted(listed)
+          before = Number(answer.next?.before ?? 0)
+          hasMore.value = before > 0
+          state.value = 'current'
+        })
+      } catch (failure) {
+        if (own !== run) return
+        state.value = 'failed'
+        throw failure
+      }
+    })
   }
 
   /** @param {string} thread */
-  const fetch = async thread => {
-    if (fetching.has(thread)) return void fetching.set(thread, true)
-    fetching.set(thread, false)
+  const fetch = thread => {
     const own = run
-    try {
-      await recorder.fetch(() => api.getThread(thread, { messages: REPLIES }), ({ data, position }) => {
-        if (own !== run) return
-        note([data], position)
-        const others = rows.peek().filter(row => row.thread_id !== thread)
-        // Its last reply may have been deleted since.
-        rows.value = data.message_count === 0 ? others : sorted([...others, data])
-      })
-    } catch (failure) {
+    retrying(`thread ${own} ${thread}`, async () => {
       if (own !== run) return
-      if (isTransient(failure)) clock.after(backoff(2), () => own === run && fetch(thread))
-      // Its channel is not the user's any more.
-      else rows.value = rows.peek().filter(row => row.thread_id !== thread)
-    } finally {
-      const again = fetching.get(thread) && own === run
-      fetching.delete(thread)
-      if (again) fetch(thread)
-    }
+      try {
+        await recorder.fetch(() => api.getThread(thread, { messages: REPLIES }), ({ data, position }) => {
+          if (own !== run) return
+          note([data], position)
+          const others = rows.peek().filter(row => row.thread_id !== thread)
+          // Its last reply may have been deleted since.
+          rows.value = data.message_count === 0 ? others : sorted([...others, data])
+        })
+      } catch (failure) {
+        if (own !== run) return
+        // Its channel is not the user's any more.
+        if (!isTransient(failure)) rows.value = rows.peek().filter(row => row.thread_id !== thread)
+        throw failure
+      }
+    })
   }
 
   return {

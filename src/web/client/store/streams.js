@@ -12,8 +12,8 @@ import { signal } from '../base/signal.js'
  * @property {() => void} close
  */
 
-/** @param {{ push: () => ReturnType<import('../net/push.js').createPush> }} options */
-export function createStreams({ push }) {
+/** @param {{ api: import('../net/request.js').Api, push: () => ReturnType<import('../net/push.js').createPush> }} options */
+export function createStreams({ api, push }) {
   /** @type {Map<string, Stream & { lose: () => void, revive: () => void }>} */
   const streams = new Map()
   /** Tokens that came with the start. @type {Map<string, string>} */
@@ -90,11 +90,17 @@ export function createStreams({ push }) {
       for (const { channel, token } of given) tokens.set(channel, token)
     },
 
-    /** A token that came with the start, once. @param {string} channel */
-    takeToken(channel) {
-      const token = tokens.get(channel)
-      tokens.delete(channel)
-      return token
+    /** Each token that came with the start, once, and others that the server gives. @param {string[]} names */
+    async getTokens(names) {
+      const taken = new Map(names.flatMap(name => {
+        const token = tokens.get(name)
+        tokens.delete(name)
+        return token ? [[name, token]] : []
+      }))
+      const others = names.filter(name => !taken.has(name))
+      const given = others.length > 0 ? (await api.createSubscriptionToken({ channels: others })).data.tokens : []
+      for (const { channel, token } of given) taken.set(channel, token)
+      return taken
     },
 
     /** The connection is not there. */

@@ -1,7 +1,7 @@
 // Sessions by cookie: who this browser is signed in as, and signing in.
 
 import { Refusal } from '../../net/request.js'
-import { forgetLastVisit } from '../../store/index.js'
+import { forgetLastVisit } from '../../store/kept.js'
 import { rememberAddress } from './memory.js'
 
 /**
