@@ -1,3 +1,5 @@
+// Work that waits a moment.
+
 import { onEnd } from '../base/signal.js'
 
 /**
@@ -15,3 +17,6 @@ export function delayed(run, pause = 200) {
     waiting = setTimeout(run, pause)
   }
 }
+
+/** Runs a function right after the next frame has been drawn. @param {() => void} run */
+export const afterPaint = run => requestAnimationFrame(() => setTimeout(run))

@@ -8,10 +8,8 @@ import { wording } from '../../view/wording.js'
 import { answers } from './command-answers.js'
 import { commandIn, run } from './commands.js'
 import { completing } from './completion.js'
-import { showDraft } from './draft-field.js'
 import { editing } from './edit.js'
-import { grow } from './grow.js'
-import { isSending, sendsByEnter } from './enter.js'
+import { grow, isSending, sendsByEnter, showDraft } from './text-field.js'
 
 /** Characters of a message at most; the server counts the same. */
 const MOST = 40_000
@@ -36,7 +34,44 @@ export const composerOrReason = options => when(() => options.store.organisation
   () => composer(options), () => h('p', { class: 'notice read-only' }, t('talk.readOnly')))
 
 /** @param {Options} options */
-function composer({ store, channel, thread, label, sent }) {
+function composer(options) {
+  const { store, channel, thread } = options
+  const field = fieldOf(options)
+  const { area, changed, left, isEmpty } = field
+  const completion = completing(store, area, changed, channel)
+  area.addEventListener('keydown', event => {
+    if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
+    if (isSending(event)) {
+      event.preventDefault()
+      send(options, field)
+    } else if (event.key === 'ArrowUp' && area.value === '' && isPlain) {
+      const last = lastOwn(store, channel(), thread())
+      if (!last) return
+      event.preventDefault()
+      editing.value = last
+    } else if (event.key === 'Escape' && isPlain && !document.querySelector('.beside')) leave(area)
+  })
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault()
+    send(options, field)
+  }
+  return [answers(store, field.key), h('form', { class: 'composer', onsubmit: submit },
+    h('div', { class: 'composer-box' }, area, emojiButton(store, field),
+      h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value) }, icon('send'))),
+    completion.node,
+    when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
+      () => t('chat.left', { count: left.value }))))]
+}
+
+/** @typedef {ReturnType<typeof fieldOf>} Field */
+
+/**
+ * What is written, which is the draft.
+ *
+ * @param {Options} options
+ */
+function fieldOf({ store, channel, thread, label }) {
   const key = untracked(() => thread() ?? channel())
   const draft = store.drafts.get(key)
   const left = signal(MOST)
@@ -55,35 +90,59 @@ function composer({ store, channel, thread, label, sent }) {
     measure()
   }
   showDraft(area, draft, () => '', measure)
-  /** A command that fails stands in the field again, unless something else does. @param {{ name: string, text: string }} command */
-  const call = async command => {
-    const written = area.value
-    area.value = ''
-    changed()
-    try {
-      await run(store, command, { channel: channel(), thread: thread() })
-    } catch (error) {
-      store.commands.tell(key, `/${command.name}`, wording.explain(error))
-      if (area.value !== '' || !area.isConnected) return
-      area.value = written
+  return {
+    key, area, left, isEmpty, changed,
+
+    /** @param {string} text */
+    write(text) {
+      area.value = text
       changed()
-    }
+    },
+
+    /** What was written is on its way. What another tab has written meanwhile stays. */
+    posted() {
+      if (draft.peek() === area.value) store.drafts.set(key, '')
+      area.value = draft.peek()
+      measure()
+    },
   }
-  const send = () => {
-    const text = area.value.trim()
-    if (!text || [...text].length > MOST) return
-    const command = commandIn(area.value)
-    if (command) return void call(command)
-    store.outgoing.post({ channel: channel(), thread: thread(), text })
-    // What another tab has written meanwhile stays.
-    if (draft.peek() === area.value) store.drafts.set(key, '')
-    area.value = draft.peek()
-    measure()
-    sent()
-    area.focus()
+}
+
+/** @param {Options} options @param {Field} field */
+function send(options, field) {
+  const { store, channel, thread, sent } = options
+  const text = field.area.value.trim()
+  if (!text || [...text].length > MOST) return
+  const command = commandIn(field.area.value)
+  if (command) return void call(options, field, command)
+  store.outgoing.post({ channel: channel(), thread: thread(), text })
+  field.posted()
+  sent()
+  field.area.focus()
+}
+
+/**
+ * A command that fails stands in the field again, unless something else does.
+ *
+ * @param {Options} options
+ * @param {Field} field
+ * @param {{ name: string, text: string }} command
+ */
+async function call({ store, channel, thread }, field, command) {
+  const written = field.area.value
+  field.write('')
+  try {
+    await run(store, command, { channel: channel(), thread: thread() })
+  } catch (error) {
+    store.commands.tell(field.key, `/${command.name}`, wording.explain(error))
+    if (field.area.value === '' && field.area.isConnected) field.write(written)
   }
-  /** Puts an emoji at the caret, which the field keeps while it has no focus. @param {Event} event */
-  const addEmoji = async ({ currentTarget }) => {
+}
+
+/** Puts an emoji at the caret, which the field keeps while it has no focus. @param {Store} store @param {Field} field */
+function emojiButton(store, { area, changed }) {
+  const title = t('chat.emojiTitle')
+  const add = async (/** @type {Event} */ { currentTarget }) => {
     const { pickEmoji } = await import('./emoji-picker.js')
     const emoji = await pickEmoji(store, /** @type {HTMLElement} */ (currentTarget))
     if (!emoji || !area.isConnected) return
@@ -91,27 +150,7 @@ function composer({ store, channel, thread, label, sent }) {
     changed()
     area.focus()
   }
-  const completion = completing(store, area, changed, channel)
-  area.addEventListener('keydown', event => {
-    if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
-    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
-    if (isSending(event)) {
-      event.preventDefault()
-      send()
-    } else if (event.key === 'ArrowUp' && area.value === '' && isPlain) {
-      const last = lastOwn(store, channel(), thread())
-      if (!last) return
-      event.preventDefault()
-      editing.value = last
-    } else if (event.key === 'Escape' && isPlain && !document.querySelector('.beside')) leave(area)
-  })
-  return [answers(store, key), h('form', { class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); send() } },
-    h('div', { class: 'composer-box' }, area,
-      h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.emojiTitle'), title: t('chat.emojiTitle'), onclick: addEmoji }, icon('face')),
-      h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value) }, icon('send'))),
-    completion.node,
-    when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
-      () => t('chat.left', { count: left.value }))))]
+  return h('button', { type: 'button', class: 'icon-button', 'aria-label': title, title, onclick: add }, icon('face'))
 }
 
 /** To what was said last: a focus that is only let go is nowhere. @param {HTMLElement} area */

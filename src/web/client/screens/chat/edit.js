@@ -5,9 +5,7 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
 import { completing } from './completion.js'
-import { showDraft } from './draft-field.js'
-import { isSending } from './enter.js'
-import { grow } from './grow.js'
+import { grow, isSending, showDraft } from './text-field.js'
 
 /** The message that is being edited; null if none is. */
 export const editing = signal(/** @type {string | null} */ (null))

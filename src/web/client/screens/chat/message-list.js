@@ -3,7 +3,7 @@
 import { effect, onEnd, signal } from '../../base/signal.js'
 import { dayLine } from '../../text/dates.js'
 import { t } from '../../text/words.js'
-import { afterPaint } from '../../view/after-paint.js'
+import { afterPaint } from '../../view/delayed.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { keepPlace } from '../../view/keep-place.js'

@@ -2,7 +2,7 @@
 
 import { computed, signal } from '../../base/signal.js'
 import { number, t } from '../../text/words.js'
-import { afterPaint } from '../../view/after-paint.js'
+import { afterPaint } from '../../view/delayed.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'

@@ -8,10 +8,9 @@ import { t } from '../../text/words.js'
 import { nameOf } from '../face.js'
 import { botFields, botOf } from './bot-fields.js'
 import { fetched } from './fetched.js'
-import { asking, badge, part, section } from './parts.js'
+import { asking, badge, part, section, up } from './parts.js'
 import { secretSection, showSecret } from './signing-secret.js'
 import { making, tokenList } from './tokens.js'
-import { up } from './up.js'
 
 /** @typedef {import('../../base/signal.js').Signal<Bot>} Kept */
 

@@ -9,9 +9,8 @@ import { face } from '../face.js'
 import { bot } from './bot.js'
 import { botFields, botOf } from './bot-fields.js'
 import { fetched } from './fetched.js'
-import { part, section } from './parts.js'
+import { part, section, time } from './parts.js'
 import { showSecret } from './signing-secret.js'
-import { time } from './times.js'
 
 /**
  * @param {Store} store

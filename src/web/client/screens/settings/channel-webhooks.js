@@ -6,11 +6,10 @@ import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
 import { copyable } from './copyable.js'
-import { part, section } from './parts.js'
+import { part, section, up } from './parts.js'
 import { openDialog } from '../../view/dialog.js'
 import { webhookState } from './webhook-words.js'
 import { may } from './rights.js'
-import { up } from './up.js'
 
 /** @typedef {import('#api').components['schemas']['Webhook']} Webhook */
 

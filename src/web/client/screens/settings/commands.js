@@ -7,9 +7,8 @@ import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
-import { asking, part, section } from './parts.js'
+import { asking, part, section, up } from './parts.js'
 import { secretSection, showSecret } from './signing-secret.js'
-import { up } from './up.js'
 
 /** @typedef {import('#api').components['schemas']['Command']} Command */
 

@@ -7,7 +7,7 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { t } from '../../text/words.js'
 import { copyable } from './copyable.js'
-import { roleChoice } from './role-choice.js'
+import { roleChoice } from './rights.js'
 
 /** @typedef {import('#api').components['schemas']['InvitationList']} Result */
 

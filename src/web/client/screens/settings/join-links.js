@@ -6,10 +6,8 @@ import { field, form } from '../../view/form.js'
 import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
 import { copyable } from './copyable.js'
-import { badge, deed, section } from './parts.js'
-import { roleTitle } from './rights.js'
-import { roleChoice } from './role-choice.js'
-import { time } from './times.js'
+import { badge, deed, section, time } from './parts.js'
+import { roleChoice, roleTitle } from './rights.js'
 
 /** @typedef {import('#api').components['schemas']['JoinLink']} JoinLink */
 /** @typedef {import('../../base/signal.js').Signal<JoinLink[]>} Links */

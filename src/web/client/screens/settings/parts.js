@@ -1,7 +1,9 @@
 // What the parts of the settings are made of.
 
+import { language } from '../../text/words.js'
 import { confirm } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
 import { wording } from '../../view/wording.js'
 
 /**
@@ -96,3 +98,16 @@ function focusNear(neighbour) {
  * @param {'' | 'good' | 'bad'} [tone]
  */
 export const badge = (text, tone = '') => h('span', { class: `badge ${tone}` }, text)
+
+/**
+ * A link to the step before.
+ *
+ * @param {string | (() => string)} address
+ * @param {string} label
+ * @param {string} [className]
+ */
+export const up = (address, label, className = '') => h('a', { class: `up ${className}`, href: address }, icon('back'), label)
+
+/** A moment, with its day. @param {string} moment In RFC 3339. */
+export const time = moment => h('time', { datetime: moment }, () =>
+  new Intl.DateTimeFormat(language.value, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment)))

@@ -1,6 +1,7 @@
 // What the person may do in the open organisation, and the words for roles and rights.
 
 import { t } from '../../text/words.js'
+import { h } from '../../view/element.js'
 
 /** @typedef {import('#api').components['schemas']['PermissionKeys']} Keys */
 
@@ -76,3 +77,11 @@ export function offered(known) {
     ...others.map(one => ({ key: /** @type {keyof Keys} */ (one.key), title: one.name, text: one.description })),
   ]
 }
+
+/**
+ * A choice among roles, which begins at that of an ordinary member.
+ *
+ * @param {import('#api').components['schemas']['Role'][]} roles
+ */
+export const roleChoice = roles => h('select', { name: 'role' }, roles.map(role =>
+  h('option', { value: String(role.id), selected: role.key === 'member' }, roleTitle(role.key, role.name))))

@@ -6,9 +6,8 @@ import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { pager } from './pager.js'
-import { badge, deed } from './parts.js'
+import { badge, deed, time } from './parts.js'
 import { roleTitle } from './rights.js'
-import { time } from './times.js'
 
 /** @typedef {import('#api').components['schemas']['SentInvitation']} Sent */
 /** @typedef {Awaited<ReturnType<typeof sentPage>>} Page */

@@ -6,8 +6,7 @@ import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { device } from './device.js'
 import { fetched } from './fetched.js'
-import { asking, badge, part } from './parts.js'
-import { time } from './times.js'
+import { asking, badge, part, time } from './parts.js'
 
 /** @typedef {import('#api').components['schemas']['Session']} Session */
 /** @typedef {import('../../base/signal.js').Signal<Session[]>} Sessions */

@@ -7,9 +7,8 @@ import { pageTitle } from '../../view/title.js'
 import { language, loadWords, t } from '../../text/words.js'
 import { signOut } from '../chat/sign-out.js'
 import { fetched } from './fetched.js'
-import { part } from './parts.js'
+import { part, up } from './parts.js'
 import { OF_ORGANISATION, OWN } from './register.js'
-import { up } from './up.js'
 
 /** @typedef {import('../../base/signal.js').Computed<import('../../view/router.js').Route>} Routes */
 

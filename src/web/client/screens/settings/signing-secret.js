@@ -4,8 +4,7 @@ import { openDialog } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
 import { t } from '../../text/words.js'
 import { copyable } from './copyable.js'
-import { asking, section } from './parts.js'
-import { time } from './times.js'
+import { asking, section, time } from './parts.js'
 
 /**
  * @param {string | null} secret It is shown this once; null if there is no new one.

@@ -7,8 +7,7 @@ import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { copyable } from './copyable.js'
-import { asking, section } from './parts.js'
-import { time } from './times.js'
+import { asking, section, time } from './parts.js'
 
 /** @typedef {import('#api').components['schemas']['ApiToken']} Token */
 /** @typedef {import('#api').components['schemas']['NewApiToken']['scopes'][number]} Scope */

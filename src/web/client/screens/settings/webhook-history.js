@@ -7,8 +7,7 @@ import { number, t } from '../../text/words.js'
 import { deliveryAddress } from './channel-webhooks.js'
 import { fetched } from './fetched.js'
 import { pager } from './pager.js'
-import { deed, section } from './parts.js'
-import { time } from './times.js'
+import { deed, section, time } from './parts.js'
 import { isDone, kind, readAs, result } from './webhook-words.js'
 
 /** @typedef {import('#api').components['schemas']['Attempt']} Attempt */

@@ -1,6 +1,24 @@
-// A field that shows a draft.
+// What the composer and the editing of a message have in common: their field shows a draft, grows, and sends by a key.
 
 import { effect, untracked } from '../../base/signal.js'
+import { isTouch } from '../../view/viewport.js'
+import { enterSends } from '../browser-settings.js'
+
+/** Whether Enter sends here, or Ctrl+Enter, for those who want Enter to begin a new line. On touch it begins one always. */
+export const sendsByEnter = () => !isTouch.matches && enterSends.value
+
+/** @param {KeyboardEvent} event */
+export function isSending(event) {
+  if (event.key !== 'Enter' || event.altKey) return false
+  return event.ctrlKey || event.metaKey || (sendsByEnter() && !event.shiftKey)
+}
+
+/** Browsers without `field-sizing` are told the height that a field's text needs. @param {HTMLTextAreaElement} area */
+export function grow(area) {
+  if (CSS.supports('field-sizing', 'content')) return
+  area.style.setProperty('height', 'auto')
+  area.style.setProperty('height', `${area.scrollHeight}px`)
+}
 
 /**
  * Shows a draft in its field, also when it comes later: from storage, from a message that was taken back, or from another tab. A
