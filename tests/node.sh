@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs files of tests in node, some at a time: tests/node.sh AT_ONCE SECONDS FILE...
+# Runs files of tests in node, some at a time, the longest first: tests/node.sh AT_ONCE SECONDS FILE...
 # A file that fails runs once more, alone. If it passes then, `flaky: FILE` stands in the output, with what it said before and after:
 # that is a defect of the test.
 set -euo pipefail
@@ -9,9 +9,9 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
 # shellcheck disable=SC2016 # for the shell that runs it
-printf '%s\0' "$@" | xargs -0 -P "$at_once" -I {} bash -c '
+find "$@" -printf '%s %p\0' | sort -znr | cut -zd' ' -f2- | xargs -0 -P "$at_once" -I {} bash -c '
     if timeout "$1" node --test --test-force-exit "$2" >"$3/$2.log" 2>&1; then
-        echo "passed: $2 ($(grep -c "^ *ok " "$3/$2.log" || true) tests)"
+        echo "passed: $2 ($(grep -c "^ *ok " "$3/$2.log" || true) tests in $SECONDS s)"
     else
         touch "$3/$2.failed"
     fi' - "$seconds" {} "$logs"
