@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import puppeteer from 'puppeteer-core'
 import { HOST, root } from './server.mjs'
 
@@ -51,32 +52,43 @@ const OPTIONS = {
   },
 }
 
+/** The browsers of a file of tests, by how they were started: Firefox takes as long to start as most tests do. */
+const running = new Map()
+after(() => Promise.all([...running.values()].map(async browser => (await browser).close())))
+
 /**
- * A browser for one test, gone at its end; `kind` is one of BROWSERS. `host` is a name that leads to this machine, or its address.
+ * A browser, with contexts that end with the test; `kind` is one of BROWSERS. `host` is a name that leads to this machine, or its
+ * address.
  *
  * @returns `visitor()` opens a page in a context of its own.
  */
 export async function launch(t, kind, { args = [], prefs = {}, host = HOST } = {}) {
   const options = OPTIONS[kind]
-  const browser = await puppeteer.launch({
+  const how = {
     browser: kind,
     executablePath: FILES[kind],
     acceptInsecureCerts: true,
     args: [...options.args(host), ...args],
     extraPrefsFirefox: { ...options.prefs(host), ...prefs },
-  })
-  t.after(() => browser.close())
-  return { kind, browser, visitor: (view = WIDE) => visitor(kind, browser, view, host) }
+  }
+  const key = JSON.stringify(how)
+  if (!running.has(key)) running.set(key, puppeteer.launch(how))
+  const browser = await running.get(key)
+  const contexts = []
+  t.after(() => Promise.all(contexts.filter(each => !each.closed).map(each => each.close())))
+  return {
+    kind,
+    async visitor(view = WIDE) {
+      const context = await browser.createBrowserContext()
+      contexts.push(context)
+      const problems = []
+      const page = await watched(kind, context, view, problems, host)
+      return { context, page, problems, another: () => watched(kind, context, view, problems, host), close: () => context.close() }
+    },
+  }
 }
 
-/** A page in a new context. `problems` lists errors of scripts, what the policy refused, and addresses asked for elsewhere. */
-async function visitor(kind, browser, view, host) {
-  const context = await browser.createBrowserContext()
-  const problems = []
-  const page = await watched(kind, context, view, problems, host)
-  return { context, page, problems, another: () => watched(kind, context, view, problems, host), close: () => context.close() }
-}
-
+/** A page in a context. `problems` lists errors of scripts, what the policy refused, and addresses asked for elsewhere. */
 async function watched(kind, context, view, problems, host) {
   const page = await context.newPage()
   if (kind === 'chrome') await page.emulateMediaFeatures([STILL])
