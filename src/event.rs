@@ -1,7 +1,5 @@
 //! The consequences of a committed change: rows of the event log, and effects in memory.
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId};
 
 /// The name of a push channel.
@@ -313,8 +311,6 @@ pub enum Effect {
     Queued(Queue),
     /// A webhook or its queue of deliveries has changed.
     DeliveriesChanged(WebhookId),
-    /// The author's permit for the change. The publisher drops it, and so gives it back, once the change is sent.
-    Permit(OwnedSemaphorePermit),
     /// Another process has written to the database, so caches drop everything.
     Foreign,
 }
@@ -348,7 +344,6 @@ impl Queue {
         match effect {
             Effect::Queued(queue) if *queue == self => true,
             Effect::Foreign => true,
-            Effect::Permit(_) => false,
             Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
             Effect::Publish(event) => match event.kind {
                 Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),

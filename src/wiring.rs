@@ -14,7 +14,7 @@ use crate::{
     db::{self, AfterCommit, Db, FolderLock, KeyFile},
     domain::accounts::{address_migration, by_operator, searchable_names},
     error::{Error, Faults, Result},
-    event::{Effect, Queue},
+    event::Queue,
     issuer::Issuer,
     jobs,
     limits::{Limits, admission::ConnectionSlots, byte_quotas::ByteQuotas},
@@ -234,12 +234,13 @@ fn router(
     delivery: Arc<DeliveryState>,
     publisher: Publisher,
 ) -> AfterCommit {
-    Box::new(move |effects: Vec<Effect>| {
-        sessions.forget_affected(&effects);
-        newest.forget(&effects);
-        delivery.note_commit(&effects); // before the job that reads it wakes
-        let (wakeups, queues) = (Arc::clone(&wakeups), Queue::fed_by(&effects));
-        publisher.send_effects(effects);
+    Box::new(move |committed| {
+        let effects = &committed.effects;
+        sessions.forget_affected(effects);
+        newest.forget(effects);
+        delivery.note_commit(effects); // before the job that reads it wakes
+        let (wakeups, queues) = (Arc::clone(&wakeups), Queue::fed_by(effects));
+        publisher.send(committed);
         Box::new(move || queues.into_iter().for_each(|queue| wakeups.wake(queue)))
     })
 }

@@ -50,7 +50,7 @@ pub use self::{
     schema::{Step, newest as newest_version},
     schema_history::Version,
     slow_read_slots::Class,
-    tx::{Tx, View},
+    tx::{Committed, Tx, View},
     writer::{AfterAnswers, AfterCommit},
 };
 use self::{
@@ -314,8 +314,8 @@ pub fn write_beside_server<T>(folder: &Path, site: &Site, now: Time, f: impl FnO
     let mut conn = connect(&path, OpenFlags::default())?;
     schema::migrate(&mut conn, &path)?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let mut effects = Vec::new(); // a running server notices the commit by itself
-    let value = f(&mut Tx::new(View::new(&transaction, site, now), &mut effects, &ByteQuotas::unlimited()))?;
+    let mut committed = Committed::default(); // a running server notices the commit by itself
+    let value = f(&mut Tx::new(View::new(&transaction, site, now), &mut committed, &ByteQuotas::unlimited()))?;
     transaction.commit()?;
     Ok(value)
 }

@@ -17,7 +17,7 @@ use rusqlite::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Db, Step, Tx, Version, View, read_once, require_database, schema, schema_history::user_version};
+use super::{Committed, Db, Step, Tx, Version, View, read_once, require_database, schema, schema_history::user_version};
 use crate::{
     error::{Error, Result},
     limits::byte_quotas::ByteQuotas,
@@ -91,7 +91,7 @@ pub fn try_on_copy<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut
     // No journal: in memory it grows with every page that is changed, and nobody needs the copy afterwards.
     copy.execute_batch("pragma journal_mode = off; pragma synchronous = off; pragma foreign_keys = on")?;
     let transaction = copy.transaction()?;
-    f(&mut Tx::new(View::new(&transaction, site, now), &mut Vec::new(), &ByteQuotas::unlimited()))
+    f(&mut Tx::new(View::new(&transaction, site, now), &mut Committed::default(), &ByteQuotas::unlimited()))
 }
 
 /// An empty file beside a database, whose name goes with it.

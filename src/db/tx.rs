@@ -4,6 +4,7 @@
 use std::ops::Deref;
 
 use rusqlite::Connection;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::position;
 use crate::{error::Result, event::Effect, id::UserId, limits::byte_quotas::ByteQuotas, site::Site, time::Time};
@@ -42,17 +43,26 @@ impl Deref for View<'_> {
     }
 }
 
+/// What the jobs of a committed transaction leave.
+#[derive(Default)]
+pub struct Committed {
+    /// In the order of the jobs.
+    pub effects: Vec<Effect>,
+    /// Given back once what the jobs have changed is sent.
+    pub permits: Vec<OwnedSemaphorePermit>,
+}
+
 /// The connection inside a write transaction, for one job. The job itself never begins, commits or rolls back.
 pub struct Tx<'a> {
     view: View<'a>,
-    effects: &'a mut Vec<Effect>,
+    committed: &'a mut Committed,
     quotas: &'a ByteQuotas,
     payer: Option<UserId>,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(view: View<'a>, effects: &'a mut Vec<Effect>, quotas: &'a ByteQuotas) -> Self {
-        Tx { view, effects, quotas, payer: None }
+    pub(super) fn new(view: View<'a>, committed: &'a mut Committed, quotas: &'a ByteQuotas) -> Self {
+        Tx { view, committed, quotas, payer: None }
     }
 
     /// Has what the job adds to the event log count for a person.
@@ -72,7 +82,12 @@ impl<'a> Tx<'a> {
 
     /// Adds an effect that follows the commit, in order. It is dropped if the job fails.
     pub fn then(&mut self, effect: Effect) {
-        self.effects.push(effect);
+        self.committed.effects.push(effect);
+    }
+
+    /// Holds a permit until what the job changes is sent, or the job fails.
+    pub fn hold(&mut self, permit: OwnedSemaphorePermit) {
+        self.committed.permits.push(permit);
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
     epoch::Marker,
     figures::Figures,
     log_reader, request_writes,
-    tx::{Tx, View},
+    tx::{Committed, Tx, View},
 };
 use crate::{
     clock::Clock,
@@ -34,8 +34,8 @@ use crate::{
     site::Site,
 };
 
-/// A function that gets the effects of each committed batch before its callers are answered.
-pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) -> AfterAnswers + Send>;
+/// A function that gets what each committed batch leaves before its callers are answered.
+pub type AfterCommit = Box<dyn FnMut(Committed) -> AfterAnswers + Send>;
 /// Wakes what can wait until the callers are answered: a thread that is woken may take the writer's processor.
 pub type AfterAnswers = Box<dyn FnOnce()>;
 
@@ -263,15 +263,16 @@ impl Thread {
         let result = self.transaction(first, jobs, &mut answers);
         let mut after_answers = None;
         let outcome = match result {
-            Ok(effects) => {
+            Ok(committed) => {
                 self.checkpoints.wake();
+                let effects = &committed.effects;
                 if let Some(seq) =
                     effects.iter().filter_map(|e| if let Effect::Publish(e) = e { Some(e.seq) } else { None }).max()
                 {
                     self.last_seq = seq;
                 }
                 if !effects.is_empty() {
-                    after_answers = Some((self.after_commit)(effects));
+                    after_answers = Some((self.after_commit)(committed));
                 }
                 None
             }
@@ -304,29 +305,31 @@ impl Thread {
         first: Option<Job>,
         jobs: &Receiver<Job>,
         answers: &mut Vec<Box<dyn FnOnce(Result<()>)>>,
-    ) -> rusqlite::Result<Vec<Effect>> {
-        let mut effects = Vec::new();
+    ) -> rusqlite::Result<Committed> {
+        let mut committed = Committed::default();
         execute(&self.conn, "begin immediate")?;
         // Read inside the transaction, in which no other process can write.
         let version = data_version(&self.conn)?;
         if version != self.data_version {
-            effects.push(Effect::Foreign);
-            effects.extend(log_reader::since(&self.conn, self.last_seq)?.into_iter().map(Effect::Publish));
+            committed.effects.push(Effect::Foreign);
+            committed.effects.extend(log_reader::since(&self.conn, self.last_seq)?.into_iter().map(Effect::Publish));
         }
         let started = Instant::now();
         let mut next = first;
         while let Some(job) = next.take() {
             execute(&self.conn, "savepoint job")?;
-            let (mark, began) = (effects.len(), Instant::now());
+            let (effects, permits) = (committed.effects.len(), committed.permits.len());
+            let began = Instant::now();
             let view = View::new(&self.conn, &self.site, self.clock.now());
-            let Ran { keep, answer } = (job.run)(&mut Tx::new(view, &mut effects, &self.quotas));
+            let Ran { keep, answer } = (job.run)(&mut Tx::new(view, &mut committed, &self.quotas));
             answers.push(answer);
             if self.conn.is_autocommit() {
                 // The job, or a full disk, has ended the transaction, and rolled back the jobs before it.
                 return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT), None));
             }
             if !keep {
-                effects.truncate(mark);
+                committed.effects.truncate(effects);
+                committed.permits.truncate(permits);
                 execute(&self.conn, "rollback to job")?;
             }
             execute(&self.conn, "release job")?;
@@ -342,7 +345,7 @@ impl Thread {
         self.figures.batch_jobs.observe(answers.len() as f64);
         self.longest.commit.fetch_max(took.as_nanos() as u64, Relaxed);
         self.data_version = version;
-        Ok(effects)
+        Ok(committed)
     }
 
     fn took(&self, time: Duration) {

@@ -25,7 +25,6 @@ use crate::{
         accounts::sessions,
     },
     error::{Error, Result},
-    event::Effect,
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
     limits::{Author, Limits, admission::ConnectionSlots, byte_quotas::ByteQuotas},
@@ -118,7 +117,7 @@ impl Inner {
         let permit = self.limits.change(author.into()).await;
         let write = move |tx: &mut Tx| {
             let written = f(tx)?;
-            permit.into_iter().for_each(|permit| tx.then(Effect::Permit(permit)));
+            permit.into_iter().for_each(|permit| tx.hold(permit));
             Ok(written)
         };
         self.db.write_sized(bytes + size_of_val(&write), write).await

@@ -288,8 +288,8 @@ fn keys(folder: &Path) -> Keys {
 
 /// The database of a folder, without a server.
 pub fn database(folder: &Path, mut after_commit: impl FnMut(Vec<Effect>) + Send + 'static) -> db::Db {
-    let after_commit = Box::new(move |effects| {
-        after_commit(effects);
+    let after_commit = Box::new(move |committed: db::Committed| {
+        after_commit(committed.effects);
         Box::new(|| {}) as db::AfterAnswers
     });
     let quotas = Arc::new(ByteQuotas::unlimited());

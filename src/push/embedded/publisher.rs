@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    db::{Db, log_reader},
+    db::{Committed, Db, log_reader},
     domain::{
         accounts::sessions,
         streams::{
@@ -41,14 +41,14 @@ const BATCHES: usize = 1024;
 
 /// Sends committed effects to the publisher's thread.
 pub struct Publisher {
-    batches: SyncSender<Vec<Effect>>,
+    batches: SyncSender<Committed>,
     /// The number of effects that are not sent yet.
     lag: Gauge,
 }
 
 /// The thread's part, which starts once the database is open.
 pub struct Waiting {
-    batches: Receiver<Vec<Effect>>,
+    batches: Receiver<Committed>,
     lag: Gauge,
 }
 
@@ -59,10 +59,10 @@ impl Publisher {
         (Publisher { batches, lag: lag.clone() }, Waiting { batches: receiver, lag })
     }
 
-    pub fn send_effects(&self, effects: Vec<Effect>) {
-        let count = effects.len() as i64;
+    pub fn send(&self, committed: Committed) {
+        let count = committed.effects.len() as i64;
         self.lag.inc_by(count);
-        if self.batches.send(effects).is_err() {
+        if self.batches.send(committed).is_err() {
             self.lag.dec_by(count); // a Centrifugo publishes instead; this thread ends only after every sender is dropped
         }
     }
@@ -81,9 +81,9 @@ impl Waiting {
                     // All that waits is queued before any of it is sent: each socket gets it in one write.
                     let (mut touched, mut permits, mut count) = (Vec::new(), Vec::new(), 0);
                     for mut batch in std::iter::once(first).chain(self.batches.try_iter().take(BATCHES)) {
-                        count += batch.len() as i64;
-                        permits.extend(batch.extract_if(.., |effect| matches!(effect, Effect::Permit(_))));
-                        thread.publish(batch, &mut touched);
+                        count += batch.effects.len() as i64;
+                        permits.append(&mut batch.permits);
+                        thread.publish(batch.effects, &mut touched);
                     }
                     flushers.flush(touched);
                     drop(permits);
@@ -136,7 +136,7 @@ impl Thread {
                     self.check(&self.hub.all_connections());
                     Ok(())
                 }
-                Effect::ProfileChanged | Effect::Queued(_) | Effect::DeliveriesChanged(_) | Effect::Permit(_) => Ok(()),
+                Effect::ProfileChanged | Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
             };
             if let Err(err) = result {
                 tracing::error!(err = err.log_text(), "a publication failed");
