@@ -61,7 +61,7 @@ fn insert(tx: &Tx, message: &Message, root: Option<i64>) -> Result<i64> {
         &message.kind,
         &message.event_name,
         &message.action_type,
-        if message.user.is_some() { "" } else { &message.avatar_url }, // a member's is the account's
+        if message.user.is_some() { "" } else { &message.author.avatar_url }, // a member's is the account's
         &message.status,
         message.created_at,
         message.actions.as_ref().map(Actions::to_json).transpose()?,

@@ -36,11 +36,7 @@ pub struct Message {
     pub user: Option<UserId>,
     /// The author's name in the channel, or the name that a feed gave.
     pub username: String,
-    pub full_name: String,
-    pub email: String,
-    pub avatar_url: String,
-    /// Whether the author is a bot.
-    pub is_bot: bool,
+    pub author: Profile,
     pub content: String,
     pub mentions: Vec<Mention>,
     pub kind: String,
@@ -79,10 +75,7 @@ impl Message {
             is_reply: false,
             user: None,
             username: String::new(),
-            full_name: String::new(),
-            email: String::new(),
-            avatar_url: String::new(),
-            is_bot: false,
+            author: Profile::default(),
             content: String::new(),
             mentions: Vec::new(),
             kind: "message".into(),
@@ -106,8 +99,8 @@ impl Message {
     }
 
     /// The message as written by a member, whose profile it shows.
-    pub(in crate::domain) fn by(self, user: UserId, Profile { full_name, email, avatar_url, is_bot }: Profile) -> Message {
-        Message { user: Some(user), full_name, email, avatar_url, is_bot, ..self }
+    pub(in crate::domain) fn by(self, user: UserId, author: Profile) -> Message {
+        Message { user: Some(user), author, ..self }
     }
 
     /// The id of the author's account; empty for a feed without a bearer.
@@ -117,13 +110,13 @@ impl Message {
 
     /// Who wrote the message: a person (`user`), a `bot`, or a program through a `webhook`.
     pub fn user_type(&self) -> &'static str {
-        if self.kind == FED { "webhook" } else { accounts::user_type(self.is_bot) }
+        if self.kind == FED { "webhook" } else { accounts::user_type(self.author.is_bot) }
     }
 }
 
-/// Fields of the author's account that a message shows.
+/// Fields of the author's account that a message shows; of a feed without a bearer the picture alone.
 #[derive(Clone, Debug, Default)]
-pub(in crate::domain) struct Profile {
+pub struct Profile {
     pub full_name: String,
     pub email: String,
     pub avatar_url: String,
@@ -242,10 +235,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         is_reply: columns.take()?,
         user: columns.take()?,
         username: columns.take()?,
-        full_name: accounts::join_names(&columns.take::<String>()?, &columns.take::<String>()?),
-        email: columns.take()?,
-        avatar_url: columns.take()?,
-        is_bot: columns.take()?,
+        author: Profile::take(&mut columns)?,
         content: columns.take()?,
         mentions: mentions(&columns.take::<String>()?),
         kind: columns.take()?,

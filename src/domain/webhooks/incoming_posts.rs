@@ -65,7 +65,10 @@ impl Feed {
                 username: first_of(Username::check(&self.username, "username")?, name).into(),
                 event_name: first_of(EventName::check(&self.event_name, "event_name")?, event_name).into(),
                 action_type: ActionType::check(&self.action_type, "action_type")?.into(),
-                avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?.into(),
+                author: Profile {
+                    avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?.into(),
+                    ..Profile::default()
+                },
                 status: shown(Status::check(self.status.as_deref().unwrap_or("success"), "status")?).into(),
                 kind: FED.into(),
                 ..Message::new(MessageId::new(), channel, organisation, tx.now())

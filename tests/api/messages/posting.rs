@@ -68,7 +68,7 @@ async fn a_post_answers_the_message_that_is_read_afterwards() {
                     channel,
                     New { content: content.into(), thread: reply_to, id, ..New::default() },
                 )?;
-                assert_eq!(written.full_name, "Grace Hopper");
+                assert_eq!(written.author.full_name, "Grace Hopper");
                 let read = record::find(tx, written.id)?.unwrap();
                 assert_eq!(format!("{written:?}"), format!("{read:?}"));
             }
