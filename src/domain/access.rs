@@ -69,7 +69,7 @@ impl Caller {
 
     /// Whose bounds the caller's requests and sockets count towards.
     pub fn share(self) -> Share {
-        share(self.user, self.person)
+        if self.user == self.person { Share::Person(self.person) } else { Share::BotsOf(self.person) }
     }
 
     pub fn has_platform_role(self, role: PlatformRole) -> bool {
@@ -80,15 +80,6 @@ impl Caller {
     pub fn require_platform_role(self, role: PlatformRole) -> Result<()> {
         if self.has_platform_role(role) { Ok(()) } else { Err(LACKING) }
     }
-}
-
-fn share(user: UserId, person: UserId) -> Share {
-    if user == person { Share::Person(person) } else { Share::BotsOf(person) }
-}
-
-/// [`Caller::share`] of a user whose session is not looked at.
-pub fn share_of(conn: &View, user: UserId) -> Result<Share> {
-    Ok(share(user, answerable_person(conn, user)?))
 }
 
 /// Checks that the caller may found organisations, as `--organisations-by` says: 403 if not. Superadmins always may.

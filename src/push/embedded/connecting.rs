@@ -19,7 +19,6 @@ use super::{
 use crate::{
     db::{View, log_reader},
     domain::{
-        access,
         accounts::sessions,
         streams::{self, recovery},
     },
@@ -64,14 +63,15 @@ pub fn connect(
     if request.subs.values().filter(|asked| !asked.token.is_empty()).count() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
-    // Whether the session is live is asked once the hub knows the connection.
-    let (share, own) = push
+    // Whether the session is live is asked again once the hub knows the connection.
+    let (caller, own) = push
         .db
         .read(|conn| {
             let own = if identity.own_streams { own_streams(conn, identity.user)? } else { Vec::new() };
-            Ok((access::share_of(conn, identity.user)?, own))
+            Ok((sessions::find(conn, identity.session, conn.now())?, own))
         })
         .map_err(subscribing::log_read_failure)?;
+    let share = caller.ok_or(Disconnect::INVALID_TOKEN)?.share();
     let mut subs = request.subs;
     own.iter().for_each(|name| _ = subs.entry(name.clone()).or_default());
     // Each subscription costs as much as a command, so it counts as one.
