@@ -12,7 +12,8 @@ import { soon } from './storage.js'
  * @param {() => boolean} options.isKnown Whether a start was taken in.
  * @param {(start: any) => void} options.started
  * @param {(organisation: string) => void} options.show
- * @param {(token: string | null, places: [string, Position | null][]) => void} options.connect Once; further calls tell more streams.
+ * @param {(token: string | null, places: [string, Position | null][]) => void} options.connect
+ *   The first call connects; a later one only adds the names of the user's own streams.
  */
 export function createOpening({ parts: { organisations, channels, messages }, loading, kept, isOver, isKnown, started, show, connect }) {
   /** What was asked for last is what is shown. */

@@ -9,7 +9,7 @@ import { isTransient, Refusal } from '../net/request.js'
  * @param {object} options
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {() => boolean} options.isOver
- * @returns {Retrying} Does something until it succeeds or is refused; asked for meanwhile by the same name, it does it once more after.
+ * @returns {Retrying} Calls `run` until it succeeds or is refused. Called with the same name meanwhile, it calls `run` once more after that.
  */
 export function createRetrying({ clock, isOver }) {
   /** What is under way, by name, and whether it has to be done once more. @type {Map<string, boolean>} */
