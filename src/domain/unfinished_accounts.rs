@@ -24,15 +24,15 @@ enum Verdict {
     Ends,
 }
 
-/// Ends accounts that are due, and takes those that stay off the list. `is_here` knows the users whose visit is not written
-/// yet. Looks at `limit` accounts at most, and returns their number.
-pub fn end_due(tx: &mut Tx, limit: u32, is_here: impl Fn(UserId) -> bool) -> Result<usize> {
+/// Ends accounts that are due, and takes those that stay off the list. `noted` knows when users were last active, if that is not
+/// written yet. Looks at `limit` accounts at most, and returns their number.
+pub fn end_due(tx: &mut Tx, limit: u32, noted: impl Fn(UserId) -> Option<Time>) -> Result<usize> {
     let due: Vec<UserId> = tx
         .prepare_cached("select user_id from unfinished_accounts where due_at <= ?1 order by due_at limit ?2")?
         .query_map((tx.now(), limit), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for user in &due {
-        match judge(tx, *user, is_here(*user))? {
+        match judge(tx, *user, noted(*user))? {
             Verdict::Stays => {
                 tx.prepare_cached("delete from unfinished_accounts where user_id = ?1")?.execute([user])?;
             }
@@ -48,7 +48,7 @@ pub fn end_due(tx: &mut Tx, limit: u32, is_here: impl Fn(UserId) -> bool) -> Res
     Ok(due.len())
 }
 
-fn judge(tx: &Tx, user: UserId, is_here: bool) -> Result<Verdict> {
+fn judge(tx: &Tx, user: UserId, noted: Option<Time>) -> Result<Verdict> {
     let lifetime = registration::unfinished_lifetime(tx.site());
     let sql = "select u.is_active, max(u.created_at, coalesce(u.last_seen_at, 0),
           coalesce((select max(max(s.created_at, coalesce(s.last_seen_at, 0))) from sessions s where s.user_id = u.id), 0),
@@ -61,8 +61,10 @@ fn judge(tx: &Tx, user: UserId, is_here: bool) -> Result<Verdict> {
     let unfinished: Option<(bool, Time)> = tx.prepare_cached(sql)?.query_row((user, PlatformRole::User), row).optional()?;
     Ok(match unfinished {
         None => Verdict::Stays,
-        Some((is_active, _)) if is_here || !is_active => Verdict::Waits(tx.now() + lifetime),
-        Some((_, used)) if used + lifetime <= tx.now() => Verdict::Ends,
-        Some((_, used)) => Verdict::Waits(used + lifetime),
+        Some((false, _)) => Verdict::Waits(tx.now() + lifetime),
+        Some((true, written)) => {
+            let due = noted.map_or(written, |noted| noted.max(written)) + lifetime;
+            if due <= tx.now() { Verdict::Ends } else { Verdict::Waits(due) }
+        }
     })
 }

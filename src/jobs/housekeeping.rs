@@ -68,8 +68,8 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| calling::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| login_codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune_used_tokens(tx, now, SLICE)).await?;
-    let here = app.clone();
-    in_slices(app, move |tx| unfinished_accounts::end_due(tx, ENDING, |user| here.push.activity.is_noted(user))).await?;
+    let noting = app.clone();
+    in_slices(app, move |tx| unfinished_accounts::end_due(tx, ENDING, |user| noting.push.activity.noted(user))).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::delivery::queue::prune_unreferenced_events(tx, SLICE)).await?;
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;

@@ -34,9 +34,9 @@ impl Activity {
         noted.sessions.insert(session, now);
     }
 
-    /// Whether the user was active since these times were last written.
-    pub fn is_noted(&self, user: UserId) -> bool {
-        self.noted.lock().users.contains_key(&user)
+    /// When the user was last active, if that is not written yet.
+    pub fn noted(&self, user: UserId) -> Option<Time> {
+        self.noted.lock().users.get(&user).copied()
     }
 
     /// Takes the noted times, to write them.

@@ -153,7 +153,7 @@ impl Inner {
 
     /// Whether the user was active in the last minute, or has an open socket.
     pub fn is_here(&self, user: UserId) -> bool {
-        self.push.activity.is_noted(user) || !self.push.hub.connections_of_user(user).is_empty()
+        self.push.activity.noted(user).is_some() || !self.push.hub.connections_of_user(user).is_empty()
     }
 
     /// Becomes true when the server begins to stop.
