@@ -51,12 +51,12 @@ impl Encoding {
         if payload.len() <= PIECE {
             return vec![websocket(kind, payload)];
         }
-        let last = (payload.len() - 1) / PIECE;
-        let piece = |(n, piece): (usize, &[u8])| {
-            let kind = if n == 0 { kind } else { Data::Continue };
-            bytes_of(Frame::message(piece.to_vec(), OpCode::Data(kind), n == last))
+        let payload = Bytes::from(payload);
+        let piece = |start: usize| {
+            let (kind, end) = (if start == 0 { kind } else { Data::Continue }, payload.len().min(start + PIECE));
+            bytes_of(Frame::message(payload.slice(start..end), OpCode::Data(kind), end == payload.len()))
         };
-        payload.chunks(PIECE).enumerate().map(piece).collect()
+        (0..payload.len()).step_by(PIECE).map(piece).collect()
     }
 
     /// Encodes one message as a frame, in the bytes of the transport.
@@ -70,8 +70,12 @@ impl Encoding {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("the bodies of events are JSON")
+fn json(message: &(impl serde::Serialize + prost::Message)) -> Vec<u8> {
+    // Protobuf's length is that of JSON but for the names of fields: what a client recovers is long, and would be moved as it grows.
+    let length = message.encoded_len();
+    let mut json = Vec::with_capacity(64 + length + length / 8);
+    serde_json::to_writer(&mut json, message).expect("the bodies of events are JSON");
+    json
 }
 
 /// A push as JSON, without the reply around it.
