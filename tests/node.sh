@@ -7,6 +7,7 @@ at_once=$1 seconds=$2
 shift 2
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
+for file in "$@"; do mkdir -p "$logs/$(dirname "$file")"; done
 
 # shellcheck disable=SC2016 # for the shell that runs it
 find "$@" -printf '%s %p\0' | sort -znr | cut -zd' ' -f2- | xargs -0 -P "$at_once" -I {} bash -c '
