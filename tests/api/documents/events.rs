@@ -127,7 +127,7 @@ async fn record(server: &Server) -> Value {
     let grace = server.member(&ada, &organisation, "grace", "manager").await;
     let channel = ada.channel(&organisation, "pilots", &[&grace]).await;
     let personal = grace.personal(&organisation);
-    let mut receiver = Receiver::start(&[200]).await;
+    let receiver = Receiver::start(&[200]).await;
     let chosen: Vec<_> = DeliveryKind::CHOSEN.map(DeliveryKind::name).into();
     let body = json!({ "webhook_name": "out", "webhook_url": receiver.url, "events": chosen });
     let hook = ada.hook_with(&channel, body).await;
@@ -135,23 +135,25 @@ async fn record(server: &Server) -> Value {
     let socket = Socket::listening(&grace, &[&channel, &organisation, &personal, &grace.user_id]).await;
     let streams = [(&channel, "channel"), (&organisation, "organisation"), (&personal, "personal"), (&grace.user_id, "account")];
     let streams = streams.map(|(stream, name)| (stream.clone(), name)).into();
-    let mut run = Run { socket, streams, seen: BTreeMap::new() };
+    let mut run = Run { socket, streams, seen: BTreeMap::new(), receiver, sent: BTreeMap::new() };
     run.act(&ada, &grace, &organisation, &channel).await;
     run.act_alone(&grace, &other).await;
     run.act_by_command(&ada, &grace, (&organisation, &channel)).await;
     run.publish(server).await;
     let reaction = format!("/channels/{channel}/messages/{}/reactions/tada", ada.say(&channel, "She is in").await);
-    for method in ["PUT", "DELETE"] {
+    for (method, kind) in [("PUT", DeliveryKind::ReactionAdded), ("DELETE", DeliveryKind::ReactionRemoved)] {
         ada.call(method, &reaction, None).await.expect(200);
+        run.delivered(kind).await;
     }
     let joan = server.member(&ada, &organisation, "joan", "member").await;
-    for (who, method, path, body) in [
-        (&ada, "POST", "users", json!({ "user_ids": [joan.user_id] })),
-        (&joan, "POST", "leave", Value::Null),
-        (&ada, "PUT", "archive", json!({ "archived": true })),
-        (&ada, "PUT", "archive", json!({ "archived": false })),
+    for (kind, who, method, path, body) in [
+        (DeliveryKind::MemberJoined, &ada, "POST", "users", json!({ "user_ids": [joan.user_id] })),
+        (DeliveryKind::MemberLeft, &joan, "POST", "leave", Value::Null),
+        (DeliveryKind::ChannelArchived, &ada, "PUT", "archive", json!({ "archived": true })),
+        (DeliveryKind::ChannelUnarchived, &ada, "PUT", "archive", json!({ "archived": false })),
     ] {
         who.call(method, &format!("/channels/{channel}/{path}"), Some(body)).await.expect(200);
+        run.delivered(kind).await;
     }
     let question = json!({ "message": "Take her in?", "actions": [{ "label": "I do", "value": "fram" }] });
     ada.post(&hook.feed, question).await.expect(200);
@@ -161,14 +163,9 @@ async fn record(server: &Server) -> Value {
     ada.put(&hook.path(""), json!({ "all_channels": true })).await.expect(200);
     ada.channel(&organisation, "dry-dock", &[]).await;
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
-    let mut sent = BTreeMap::new();
-    while sent.len() < DeliveryKind::ALL.len() {
-        let received = receiver.next().await;
-        let (kind, at) = (text(&received.json()["type"]), text(&received.json()["timestamp"]));
-        // Of several, the first that happened: two that are on their way at once come in any order.
-        let first = sent.entry(kind).or_insert_with(|| received.clone());
-        if at < text(&first.json()["timestamp"]) {
-            *first = received;
+    for kind in DeliveryKind::ALL {
+        while !run.sent.contains_key(kind.name()) {
+            run.receive().await;
         }
     }
 
@@ -185,19 +182,21 @@ async fn record(server: &Server) -> Value {
         (key, json!({ "channels": channels, "payload": names.clone().replace(payload, key) }))
     });
     let events: BTreeMap<_, _> = events.collect();
-    let deliveries = DeliveryKind::ALL.map(|kind| (kind.name(), shown(names.clone(), kind, &sent[kind.name()])));
+    let deliveries = DeliveryKind::ALL.map(|kind| (kind.name(), shown(names.clone(), kind, &run.sent[kind.name()])));
     json!({ "events": events, "deliveries": BTreeMap::from(deliveries) })
 }
 
-/// What one member hears, by kind: the streams, and the first publication.
+/// What one member hears, by kind: the streams, and the first publication. What a receiver gets, by kind: the first delivery.
 struct Run {
     socket: Socket,
     streams: BTreeMap<String, &'static str>,
     seen: BTreeMap<String, (Vec<&'static str>, Value)>,
+    receiver: Receiver,
+    sent: BTreeMap<String, Received>,
 }
 
 impl Run {
-    /// Each step is awaited before the next: counts are those of the moment.
+    /// Each step is awaited before the next, and so is its delivery: both tell the state of the moment.
     async fn act(&mut self, ada: &Client, grace: &Client, organisation: &str, channel: &str) {
         let post = ada.say(channel, "The Fram arrives at six, @grace").await;
         self.until(Kind::Unread).await;
@@ -278,6 +277,26 @@ impl Run {
 
     async fn until(&mut self, kind: Kind) {
         while self.hear().await["notification_type"] != kind.name() {}
+        match kind {
+            Kind::Unread | Kind::ReplyCount => self.delivered(DeliveryKind::MessageCreated).await,
+            Kind::Updated => self.delivered(DeliveryKind::MessageUpdated).await,
+            Kind::Deleted => self.delivered(DeliveryKind::MessageDeleted).await,
+            Kind::Reaction => self.delivered(DeliveryKind::ReactionAdded).await,
+            Kind::Channel => self.delivered(DeliveryKind::ChannelUpdated).await,
+            _ => (),
+        }
+    }
+
+    async fn delivered(&mut self, kind: DeliveryKind) {
+        while self.receive().await != kind.name() {}
+    }
+
+    /// Takes a delivery, and gives its kind.
+    async fn receive(&mut self) -> String {
+        let received = self.receiver.next().await;
+        let kind = text(&received.json()["type"]);
+        self.sent.entry(kind.clone()).or_insert(received);
+        kind
     }
 
     async fn hear(&mut self) -> Value {
