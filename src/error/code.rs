@@ -65,7 +65,7 @@ codes! {
     InvalidValue = "invalid_value", 400 | 422;
     /// A text or list is empty, or a text is only white space. Ask the person for something.
     Empty = "empty", 400 | 422;
-    /// A text has fewer than `limit` characters, not counting white space around it. Ask for a longer one.
+    /// A text has fewer than `limit` characters. Ask for a longer one.
     TooShort = "too_short", 400 | 422;
     /// A text has more than `limit` characters. Ask for a shorter one.
     TooLong = "too_long", 400 | 422;
