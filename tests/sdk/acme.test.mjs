@@ -239,7 +239,7 @@ test('a refusal is told in a sentence, and not asked for again and again', { ski
     await given.lead(CHAT, '127.0.0.1')
     server.hangUp()
     await served(ports.tls, CHAT, await given.root())
-    await until('the try is forgotten, once the certificate is on disk', () => !existsSync(join(server.folder(), 'last-try.json')), 10_000)
+    await until('the try is forgotten, once the certificate is on disk', () => !existsSync(join(server.folder(), 'last-try.json')), 30_000)
   })
 })
 

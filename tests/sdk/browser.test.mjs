@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { open, shots } from './lib/browser.mjs'
 import { person, root, start } from './lib/server.mjs'
 
-const timeout = 120_000
+const timeout = 300_000
 
 /** Addresses that the loaded page refers to, made absolute. */
 const references = page => page.$$eval(

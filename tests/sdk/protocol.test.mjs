@@ -119,7 +119,7 @@ const scenarios = {
     client.on('connecting', context => lost.push(context))
     listener.subscription.on('subscribing', context => lost.push(context))
     // The answer to one renewal says when the next is due.
-    await until(() => JSON.stringify({ asked, lost }), () => asked.connection >= 3 && asked.subscription >= 3, 20_000)
+    await until(() => JSON.stringify({ asked, lost }), () => asked.connection >= 3 && asked.subscription >= 3, 30_000)
     await hears(listener, await place.say(quay, 'still here'))
     assert.deepEqual(lost, [])
   },

@@ -26,7 +26,7 @@ export async function open(t, options = {}) {
   context.on('request', request => { if (!local(new URL(request.url()))) strays.push(request.url()) })
   await context.route(url => !local(url), route => route.abort())
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000) // beside other browsers, the docs UI takes half a minute to load
   const errors = []
   page.on('pageerror', error => errors.push(error.message))
   page.on('websocket', socket => { if (!local(new URL(socket.url()))) strays.push(socket.url()) })

@@ -51,7 +51,7 @@ export async function mailServer(t, { tls = 'none', key, cert, port = 0, login =
     mails: (address, count) => until(
       () => `${count} mails to ${address}, there are ${to(address).length}`,
       () => to(address).length >= count && to(address),
-      15_000,
+      30_000,
     ),
   }
 }
