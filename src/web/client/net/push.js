@@ -1,13 +1,13 @@
 // The live connection, as docs/push.md describes it: connects, subscribes, recovers what it missed, renews its tokens, and comes
 // back by itself.
 //
-// Each stream has a place in the server's log. What is heard moves it, and every connection recovers from there. If the server
+// Each stream has a position in the server's log. What is heard moves it, and every connection recovers from there. If the server
 // can't prove that nothing is missing, `caughtUp` says so, and whoever keeps the state fetches it again.
 
 import { batch, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
 import { openSocket } from './socket.js'
-import { createSubscriptions, EXPIRED, place, renewal } from './subscriptions.js'
+import { createSubscriptions, EXPIRED, recovery, renewal } from './subscriptions.js'
 
 /** Close codes after which coming back soon is no use: see the table in docs/push.md. */
 const PATIENT = new Set([3501, 3504, 3505, 3508, 3509, 1008, 1009])
@@ -84,7 +84,7 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
 
   const greet = () => {
     const own = [...streams].filter(([, { isOwn }]) => isOwn)
-    const subs = Object.fromEntries(own.map(([name, { position }]) => [name, place(position)]))
+    const subs = Object.fromEntries(own.map(([name, { position }]) => [name, recovery(position)]))
     socket?.send([{ name: 'connect', body: { token, name: 'tidings-web', subs }, replied: greeted }])
   }
 
@@ -136,7 +136,7 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     const { channel } = push
     if (push.pub) {
       const stream = streams.get(channel)
-      // What comes before the reply belongs to a subscription that was given up: it would move the place past what was missed.
+      // What comes before the reply belongs to a subscription that was given up: it would move the position past what was missed.
       if (stream?.state === 'on') publish(channel, stream.position?.epoch ?? '', push.pub)
     } else if (push.unsubscribe) {
       const stream = streams.get(channel)
@@ -237,7 +237,7 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
       connect()
     },
 
-    /** The places of the user's own streams. @returns {[string, Position | null][]} */
+    /** The positions of the user's own streams. @returns {[string, Position | null][]} */
     own: () => [...streams].filter(([, { isOwn }]) => isOwn).map(([name, { position }]) => [name, position]),
 
     /** @param {string} name @param {Position | null} position */

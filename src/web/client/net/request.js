@@ -5,7 +5,7 @@ import { OPERATIONS } from './operations.js'
 /** Longer than every wait of the server's own: past this, nobody answers. */
 const TIMEOUT_MS = 30_000
 
-/** @typedef {{ epoch: string, offset: number }} Position A place in the server's log of events. */
+/** @typedef {{ epoch: string, offset: number }} Position In the server's log of events. */
 
 /** @typedef {import('#api').operations} All */
 
@@ -49,7 +49,7 @@ const TIMEOUT_MS = 30_000
  * @template D
  * @typedef {object} Answer
  * @property {D} data What the envelope holds.
- * @property {Position | null} position The place in the log as of which this is the server's state.
+ * @property {Position | null} position The position in the log as of which this is the server's state.
  * @property {number} [total] How many rows there are in all, where the list counts them.
  * @property {Record<string, string> | null} next The query of the next page of a list.
  * @property {Record<string, string> | null} previous The query of the page before.
@@ -152,11 +152,11 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
     emoji: () => send('GET', '/api/v1/emoji.json'),
   }
   for (const [name, [method, template]] of Object.entries(OPERATIONS)) {
-    const places = template.match(/\{\w+\}/g)?.length ?? 0
+    const parameters = template.match(/\{\w+\}/g)?.length ?? 0
     api[name] = async (...input) => {
       let part = 0
       const path = template.replace(/\{\w+\}/g, () => segment(String(input[part++])))
-      const last = input[places]
+      const last = input[parameters]
       return method === 'GET' ? send(method, `/api/v1${path}${query(last)}`) : send(method, `/api/v1${path}`, last)
     }
   }

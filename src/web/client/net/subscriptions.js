@@ -60,7 +60,7 @@ export function createSubscriptions({ streams, clock, getTokens, random, lose, p
     })
     const commands = asked.filter(([name]) => streams.has(name)).map(([channel, stream]) => ({
       name: 'subscribe',
-      body: { channel, token: stream.token, ...place(stream.position) },
+      body: { channel, token: stream.token, ...recovery(stream.position) },
       replied: (/** @type {any} */ fault, /** @type {any} */ result) => subscribed(channel, stream, fault, result),
     }))
     socket.send(commands)
@@ -107,7 +107,7 @@ export function createSubscriptions({ streams, clock, getTokens, random, lose, p
 }
 
 /** What a subscription asks to recover from. @param {Position | null} position */
-export const place = position => (position ? { recover: true, epoch: position.epoch, offset: position.offset } : {})
+export const recovery = position => (position ? { recover: true, epoch: position.epoch, offset: position.offset } : {})
 
 /** Some time before the end, in milliseconds. @param {number} seconds */
 export const renewal = seconds => Math.max(1, seconds - Math.max(5, seconds / 10)) * 1000

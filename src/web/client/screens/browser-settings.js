@@ -6,12 +6,12 @@ import { language, preferredLanguage, setLanguage } from '../text/words.js'
 /** @typedef {'system' | 'light' | 'dark'} Theme */
 
 /** @param {string} name */
-const place = name => `tidings-${name}`
+const keyOf = name => `tidings-${name}`
 
 /** @param {string} name */
 function read(name) {
   try {
-    return localStorage.getItem(place(name)) ?? ''
+    return localStorage.getItem(keyOf(name)) ?? ''
   } catch {
     // A browser may forbid the storage; then choices last as long as the page.
     return ''
@@ -24,7 +24,7 @@ function read(name) {
  */
 function write(name, value) {
   try {
-    localStorage.setItem(place(name), value)
+    localStorage.setItem(keyOf(name), value)
   } catch {
     // See above.
   }
@@ -59,8 +59,8 @@ export function followPreferences() {
     isFirst = false
   })
   addEventListener('storage', ({ key }) => {
-    if (key === place('theme')) theme.value = asTheme(read('theme'))
-    else if (key === place('enter')) enterSends.value = read('enter') !== 'breaks'
-    else if (key === place('language')) chosenLanguage.value = read('language')
+    if (key === keyOf('theme')) theme.value = asTheme(read('theme'))
+    else if (key === keyOf('enter')) enterSends.value = read('enter') !== 'breaks'
+    else if (key === keyOf('language')) chosenLanguage.value = read('language')
   })
 }

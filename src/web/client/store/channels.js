@@ -120,7 +120,7 @@ export function createChannels({ me, came }) {
     },
 
     /**
-     * All channels of an organisation, as of a place in the log.
+     * All channels of an organisation, as of a position in the log.
      *
      * @param {any} start
      * @param {string} organisation

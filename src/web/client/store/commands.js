@@ -19,20 +19,20 @@ const FRESH_MS = 60_000
 export function createCommands({ api, organisation, clock }) {
   /** @type {{ of: string, at: number, all: Promise<Command[]> } | null} */
   let listed = null
-  /** @type {Map<string, import('../base/signal.js').Signal<Answer[]>>} By the place of the call: a thread, or else a channel. */
+  /** @type {Map<string, import('../base/signal.js').Signal<Answer[]>>} By the talk of the call: a thread, or else a channel. */
   const answers = new Map()
   let count = 0
 
-  /** @param {string} place */
-  const answersAt = place => {
-    const found = answers.get(place) ?? signal(/** @type {Answer[]} */ ([]))
-    answers.set(place, found)
+  /** @param {string} talk */
+  const answersAt = talk => {
+    const found = answers.get(talk) ?? signal(/** @type {Answer[]} */ ([]))
+    answers.set(talk, found)
     return found
   }
 
-  /** @param {string} place @param {string} command @param {string} text */
-  const tell = (place, command, text) => {
-    const shown = answersAt(place)
+  /** @param {string} talk @param {string} command @param {string} text */
+  const tell = (talk, command, text) => {
+    const shown = answersAt(talk)
     shown.value = [...shown.peek(), { id: count += 1, command, text }].slice(-MOST)
   }
 
@@ -40,9 +40,9 @@ export function createCommands({ api, organisation, clock }) {
     answers: answersAt,
     tell,
 
-    /** @param {string} place @param {number} id */
-    dismiss(place, id) {
-      const shown = answersAt(place)
+    /** @param {string} talk @param {number} id */
+    dismiss(talk, id) {
+      const shown = answersAt(talk)
       shown.value = shown.peek().filter(each => each.id !== id)
     },
 

@@ -1,6 +1,6 @@
 // What is pushed, and what it changes: one function for each kind of publication of docs/events.md. Nothing else applies pushes.
 //
-// Each may be applied again: it says what something is now, and what is known as of a later place is left alone.
+// Each may be applied again: it says what something is now, and what is known as of a later position is left alone.
 
 import { batch } from '../base/signal.js'
 import { NEVER } from './rows.js'

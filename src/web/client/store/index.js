@@ -1,6 +1,6 @@
 // The store: all that the client knows, as signals, and what people do with it. It needs no document, so that node can run it.
 //
-// State is fetched once and then pushed: what is fetched says its place in the server's log, the connection goes on from there, and
+// State is fetched once and then pushed: what is fetched says its position in the server's log, the connection goes on from there, and
 // events.js alone applies what it brings.
 
 import { batch, computed, effect, signal } from '../base/signal.js'
@@ -222,12 +222,12 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   }
 
   let isConnected = false
-  /** @param {string | null} token @param {[string, Position | null][]} places */
-  const connect = (token, places) => {
-    for (const [name] of places) ownNames.add(name.split('/')[0])
+  /** @param {string | null} token @param {[string, Position | null][]} positions */
+  const connect = (token, positions) => {
+    for (const [name] of positions) ownNames.add(name.split('/')[0])
     if (isConnected) return
     isConnected = true
-    push.start(token, places)
+    push.start(token, positions)
     outgoing.resume()
     kept.keepStart(() => keptStart(me.value, organisations.organisations.value, organisations.organisation.value, channels, push))
   }

@@ -2,7 +2,7 @@
 // last.
 //
 // It paints the first screen before the server has answered. None of it counts as current: the start replaces the lists, and each
-// talk recovers from its place in the log. It is erased when the session ends, and when another version wrote it.
+// talk recovers from its position in the log. It is erased when the session ends, and when another version wrote it.
 
 import { effect } from '../base/signal.js'
 import { databaseStorage } from './database.js'
@@ -178,7 +178,7 @@ export function keptStart(user, organisations, organisation, channels, push) {
     organisation: { ...organisation, permissions: { permission_list: organisation.permissions } },
     channels: all.filter(channel => !channel.is_direct),
     direct_messages: all.filter(channel => channel.is_direct),
-    places: push.own(),
+    positions: push.own(),
   }
 }
 

@@ -14,10 +14,10 @@ import { Refusal } from '../net/request.js'
  * @param {() => void} options.listed The channels of an organisation are known.
  */
 export function createLoading({ api, retrying, recorder, channels, organisations, started, listed }) {
-  /** The place of the latest start that was taken in. @type {import('../net/request.js').Position | null} */
+  /** The position of the latest start that was taken in. @type {import('../net/request.js').Position | null} */
   let latest = null
 
-  /** @param {string} [slug] @param {string} [channel] @returns {Promise<any>} The start and its place. */
+  /** @param {string} [slug] @param {string} [channel] @returns {Promise<any>} The start and its position. */
   const fetchStart = async (slug, channel) => {
     const taken = await recorder.fetch(() => api.start({ slug, channel }), ({ data, position }) => {
       // One that was overtaken on its way is older than what is known, and what happened between may have been heard already.

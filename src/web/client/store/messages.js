@@ -38,8 +38,8 @@ export function createMessages({ api, streams, recorder, clock, seen, kept, orga
     const known = early?.channel === channel && query.around === UNREAD ? early.page : null
     early = null
     const page = await known
-    // A stream that has a later place does not tell what happened before that.
-    return page && !streams.of(channel).place() ? page : fetchPage(channel, query)
+    // A stream that has a later position does not tell what happened before that.
+    return page && !streams.of(channel).position() ? page : fetchPage(channel, query)
   }
 
   /**

@@ -31,14 +31,14 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
   const state = signal(/** @type {'loading' | 'current' | 'failed'} */ ('loading'))
   const hasMore = signal(false)
   /** @type {Map<string, Position | null>} */
-  const places = new Map()
+  const positions = new Map()
   let before = 0
   let run = 0
 
   /** @param {any[]} page @param {Position | null} position */
   const note = (page, position) => {
     for (const row of page) {
-      places.set(row.thread_id, position)
+      positions.set(row.thread_id, position)
       seen(row)
       row.messages.forEach(seen)
     }
@@ -54,7 +54,7 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
       try {
         await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE }), answer => {
           if (own !== run) return
-          places.clear()
+          positions.clear()
           const listed = answer.data.map(shownRow)
           note(listed, answer.position)
           rows.value = sorted(listed)
@@ -128,7 +128,7 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
         rows.value = rows.peek().filter(row => row !== known)
       } else if (!known) {
         fetch(data.thread_id)
-      } else if (!includes(places.get(data.thread_id), position)) {
+      } else if (!includes(positions.get(data.thread_id), position)) {
         const { unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply } = data
         const counts = { unread_count, mention_count, last_read_id, message_count, participant_count }
         const next = { ...known, ...counts, participants, last_reply }
@@ -140,7 +140,7 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
     /** Changes the post that began a thread. @param {string} thread @param {Position} position @param {(row: any) => any} change */
     change(thread, position, change) {
       const known = rows.peek().find(row => row.thread_id === thread)
-      if (!known || includes(places.get(thread), position)) return
+      if (!known || includes(positions.get(thread), position)) return
       const next = change(known)
       rows.value = rows.peek().flatMap(row => (row === known ? (next ? [{ ...known, ...next }] : []) : [row]))
     },
@@ -154,7 +154,7 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
     forget() {
       run += 1
       rows.value = []
-      places.clear()
+      positions.clear()
       hasMore.value = false
       state.value = 'loading'
     },

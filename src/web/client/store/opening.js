@@ -12,7 +12,7 @@ import { soon } from './storage.js'
  * @param {() => boolean} options.isKnown Whether a start was taken in.
  * @param {(start: any) => void} options.started
  * @param {(organisation: string) => void} options.show
- * @param {(token: string | null, places: [string, Position | null][]) => void} options.connect
+ * @param {(token: string | null, positions: [string, Position | null][]) => void} options.connect
  *   The first call connects; a later one only adds the names of the user's own streams.
  */
 export function createOpening({ parts: { organisations, channels, messages }, loading, kept, isOver, isKnown, started, show, connect }) {
@@ -56,7 +56,7 @@ export function createOpening({ parts: { organisations, channels, messages }, lo
     begin(own, last.start.organisation.organisation_slug, channel).catch(() => {
       if (isOver()) return
       // The connection comes back by itself, and goes on from what is kept.
-      connect(null, last.start.places)
+      connect(null, last.start.positions)
       loading.refresh()
     })
     return true

@@ -1,12 +1,12 @@
-// Places in the server's log, and what was heard while something was being fetched.
+// Positions in the server's log, and what was heard while something was being fetched.
 //
-// What is fetched is the state at one place. A publication at that place or before it is older, and changes nothing; one after it
+// What is fetched is the state at one position. A publication at that position or before it is older, and changes nothing; one after it
 // that was heard before the answer came has to be applied again, since the answer doesn't know of it.
 
 /** @typedef {{ channel: string, data: any, position: Position }} Heard */
 
-/** @param {Position | null | undefined} place @param {Position} event Whether what is known as of `place` includes the event. */
-export const includes = (place, event) => Boolean(place && place.epoch === event.epoch && event.offset <= place.offset)
+/** @param {Position | null | undefined} known @param {Position} event Whether what is known as of `known` includes the event. */
+export const includes = (known, event) => Boolean(known && known.epoch === event.epoch && event.offset <= known.offset)
 
 /** @param {(heard: Heard) => void} apply */
 export function createRecorder(apply) {

@@ -1,5 +1,5 @@
 // The messages of a talk in the order of their positions: one piece of it without gaps, and what is known of each as of which
-// place.
+// position.
 
 import { signal } from '../base/signal.js'
 import { includes } from './positions.js'
@@ -18,8 +18,8 @@ const sorted = rows => rows.sort((one, other) => one.position - other.position)
 
 export function createRows() {
   const rows = signal(/** @type {Message[]} */ ([]))
-  /** As of which place a row is known. @type {Map<string, Position>} */
-  const places = new Map()
+  /** As of which position a row is known. @type {Map<string, Position>} */
+  const positions = new Map()
   /** Ids of rows that are gone: an answer that comes late doesn't bring them back. @type {Set<string>} */
   const gone = new Set()
 
@@ -32,9 +32,9 @@ export function createRows() {
 
     /** A page alone. @param {Message[]} page @param {Position | null} position */
     replace(page, position) {
-      places.clear()
+      positions.clear()
       gone.clear()
-      for (const { id } of page) if (position) places.set(id, position)
+      for (const { id } of page) if (position) positions.set(id, position)
       rows.value = sorted([...page])
     },
 
@@ -42,14 +42,13 @@ export function createRows() {
     join(page, position) {
       const fresh = page.filter(({ id }) => !gone.has(id))
       const ids = new Set(fresh.map(({ id }) => id))
-      for (const id of ids) if (position) places.set(id, position)
+      for (const id of ids) if (position) positions.set(id, position)
       rows.value = sorted([...rows.peek().filter(({ id }) => !ids.has(id)), ...fresh])
     },
 
     /** A message that was posted. @param {Message} message @param {Position | null} position Null if only an answer told of it. */
     add(message, position) {
-      const place = places.get(message.id)
-      if (gone.has(message.id) || (position && includes(place, position))) return
+      if (gone.has(message.id) || (position && includes(positions.get(message.id), position))) return
       const known = find(message.id)
       if (known && !position) return
       const others = rows.peek().filter(row => row !== known)
@@ -65,7 +64,7 @@ export function createRows() {
      */
     change(id, position, change) {
       const known = find(id)
-      if (!known || includes(places.get(id), position)) return
+      if (!known || includes(positions.get(id), position)) return
       const next = change(known)
       if (next === null) this.remove(id)
       else rows.value = rows.peek().map(row => (row === known ? next : row))
@@ -75,7 +74,7 @@ export function createRows() {
     remove(id) {
       gone.add(id)
       if (!find(id)) return
-      places.delete(id)
+      positions.delete(id)
       rows.value = rows.peek().filter(row => row.id !== id)
     },
 
@@ -85,7 +84,7 @@ export function createRows() {
       if (all.length <= MOST_ROWS) return false
       const kept = end === 'oldest' ? all.slice(-LEFT_ROWS) : all.slice(0, LEFT_ROWS)
       const ids = new Set(kept.map(({ id }) => id))
-      for (const { id } of all) if (!ids.has(id)) places.delete(id)
+      for (const { id } of all) if (!ids.has(id)) positions.delete(id)
       rows.value = kept
       return true
     },

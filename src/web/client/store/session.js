@@ -30,8 +30,8 @@ export const endOf = ({ status, code }) => {
   return code === 'account_disabled' ? 'removed' : null
 }
 
-/** @param {string} base @param {string} place A path, or a whole address where another server pushes. */
-export const socketUrl = (base, place) => {
-  const url = new URL(place, base || globalThis.location?.href)
+/** @param {string} base @param {string} address A path, or a whole address where another server pushes. */
+export const socketUrl = (base, address) => {
+  const url = new URL(address, base || globalThis.location?.href)
   return url.href.replace(/^http/, 'ws')
 }

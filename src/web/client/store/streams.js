@@ -1,4 +1,4 @@
-// The streams of channels: one is heard while one of its talks is open, and goes on from its place when it is opened again.
+// The streams of channels: one is heard while one of its talks is open, and goes on from its position when it is opened again.
 
 import { signal } from '../base/signal.js'
 
@@ -6,8 +6,8 @@ import { signal } from '../base/signal.js'
  * @typedef {object} Stream
  * @property {import('../base/signal.js').Signal<boolean>} isCurrent Whether all that happened was heard.
  * @property {import('../base/signal.js').Signal<boolean>} isGone Whether the user may not hear it any more.
- * @property {(position: Position | null) => void} begin The place of the first page.
- * @property {() => Position | null} place
+ * @property {(position: Position | null) => void} begin With that of the first page.
+ * @property {() => Position | null} position
  * @property {() => void} open
  * @property {() => void} close
  */
@@ -24,28 +24,28 @@ export function createStreams({ api, push }) {
     const isCurrent = signal(false)
     const isGone = signal(false)
     /** @type {Position | null} */
-    let place = null
+    let latest = null
     let opens = 0
     let isOn = false
 
     const go = () => {
-      if (isOn || opens === 0 || !place || isGone.peek()) return
+      if (isOn || opens === 0 || !latest || isGone.peek()) return
       isOn = true
-      push().subscribe(channel, place)
+      push().subscribe(channel, latest)
     }
     const end = () => {
       if (!isOn) return
       isOn = false
-      place = push().unsubscribe(channel) ?? place
+      latest = push().unsubscribe(channel) ?? latest
       isCurrent.value = false
     }
     return {
       isCurrent,
       isGone,
-      place: () => push().position(channel) ?? place,
+      position: () => push().position(channel) ?? latest,
       /** @param {Position | null} position */
       begin(position) {
-        place ??= position
+        latest ??= position
         go()
       },
       open() {
@@ -59,7 +59,7 @@ export function createStreams({ api, push }) {
       /** The user is out of it. */
       lose() {
         isOn = false
-        place = null
+        latest = null
         isCurrent.value = false
         isGone.value = true
       },

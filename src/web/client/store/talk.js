@@ -40,7 +40,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
   const isLoading = signal(false)
   const isGone = signal(false)
   const error = signal(/** @type {Error | null} */ (null))
-  /** The newest end is known as of this place. @type {Position | null} */
+  /** The newest end is known as of this position. @type {Position | null} */
   let newest = null
   let opens = 0
   let run = 0
@@ -146,8 +146,8 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
   /** Shows what an earlier visit has left, until the stream has caught up. */
   const restore = async () => {
     const page = await soon(kept().catch(() => null))
-    // If the stream has a later place already, what happened before that is not told.
-    if (!page || stream.place() || isLoaded.peek() || isLoading.peek()) return
+    // If the stream has a later position already, what happened before that is not told.
+    if (!page || stream.position() || isLoaded.peek() || isLoading.peek()) return
     batch(() => {
       page.rows.forEach(seen)
       list.replace(page.rows, page.position)
@@ -216,8 +216,8 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
 
     /** The newest page, to be kept. @param {number} most */
     page(most) {
-      const position = stream.place()
-      // While it catches up, the rows are older than the place.
+      const position = stream.position()
+      // While it catches up, the rows are older than the position.
       if (state.peek() !== 'current' || isStale || hasNewer.peek() || !position) return null
       const rows = list.rows.peek().slice(-most)
       return { rows, position, hasOlder: hasOlder.peek() || rows.length < list.rows.peek().length }

@@ -142,9 +142,9 @@ class Scan extends Nodes {
     const left = closes && (!isWithin || PUNCTUATION.test(after)) ? this.close(sign, count) : count
     this.at = end
     if (left === 0) return true
-    const place = this.nodes.length
+    const node = this.nodes.length
     this.literal(sign.repeat(left))
-    if (opens && (!isWithin || PUNCTUATION.test(before))) this.remember({ sign, at: place, count: left })
+    if (opens && (!isWithin || PUNCTUATION.test(before))) this.remember({ sign, at: node, count: left })
     return true
   }
 

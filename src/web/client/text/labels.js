@@ -8,7 +8,7 @@ import { joined, spoken } from './nodes.js'
 /**
  * @typedef {import('./inline.js').Inline} Inline
  * @typedef {Extract<Inline, { type: 'link' }>} Link
- * @typedef {{ link: Link, from: number, to: number }} Place Of a label in the text.
+ * @typedef {{ link: Link, from: number, to: number }} Span Of a label in the text.
  * @typedef {{ from: number, to: number, isLike: boolean | null }} Word Without white space. Whether it is like an address, once that was asked.
  */
 
@@ -52,14 +52,14 @@ const WORD = /[\p{L}\p{N}]/u
 export function honest(nodes) {
   /** @type {string[]} */
   const texts = []
-  /** @type {Place[]} */
-  const places = []
-  collect(nodes, texts, places, 0)
-  if (places.length === 0) return nodes
+  /** @type {Span[]} */
+  const spans = []
+  collect(nodes, texts, spans, 0)
+  if (spans.length === 0) return nodes
   const text = texts.join('')
-  if (DIRECTION.test(text)) return withAddresses(nodes, new Set(places.filter(place => !isShownBy(text, place)).map(({ link }) => link)))
+  if (DIRECTION.test(text)) return withAddresses(nodes, new Set(spans.filter(span => !isShownBy(text, span)).map(({ link }) => link)))
   const words = wordsOf(text)
-  const hiding = new Set(places.filter(place => isHiding(text, words, place)).map(({ link }) => link))
+  const hiding = new Set(spans.filter(span => isHiding(text, words, span)).map(({ link }) => link))
   return hiding.size > 0 ? withAddresses(nodes, hiding) : nodes
 }
 
@@ -68,21 +68,21 @@ export function honest(nodes) {
  *
  * @param {Inline[]} nodes
  * @param {string[]} texts
- * @param {Place[]} places
+ * @param {Span[]} spans
  * @param {number} from
  * @returns {number} Where the next text begins.
  */
-function collect(nodes, texts, places, from) {
+function collect(nodes, texts, spans, from) {
   let to = from
   for (const node of nodes) {
     const start = to
-    if ('children' in node) to = collect(node.children, texts, places, start)
+    if ('children' in node) to = collect(node.children, texts, spans, start)
     else {
       const text = withoutPiles(spoken(node))
       texts.push(text)
       to += text.length
     }
-    if (node.type === 'link') places.push({ link: node, from: start, to })
+    if (node.type === 'link') spans.push({ link: node, from: start, to })
   }
   return to
 }
@@ -104,7 +104,7 @@ function wordsOf(text) {
 /**
  * @param {string} text
  * @param {Word[]} words
- * @param {Place} place
+ * @param {Span} span
  */
 function isHiding(text, words, { link, from, to }) {
   const { address } = link
@@ -126,7 +126,7 @@ function isHiding(text, words, { link, from, to }) {
   return isLikeAddress(before.slice(-LONGEST_LABEL)) || WORD.test(after.replace(NEXT_SENTENCE, ''))
 }
 
-/** Whether a label is its address, as people see that. @param {string} text @param {Place} place */
+/** Whether a label is its address, as people see that. @param {string} text @param {Span} span */
 function isShownBy(text, { link: { address }, from, to }) {
   const [label, shown] = [text.slice(from, to), shownAddress(address)]
   return label === shown || label === shown.replace(/^mailto:/i, '')

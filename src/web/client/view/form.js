@@ -77,11 +77,11 @@ function show(element, problem, error) {
   const words = wording.explain(error)
   const named = /** @type {{ fields?: { field: string }[] }} */ (error).fields?.[0]?.field
   const control = named ? element.elements.namedItem(named) : null
-  const place = control instanceof HTMLElement ? control.closest('.field')?.querySelector(':scope > .error') : null
-  if (control instanceof HTMLElement && place instanceof HTMLElement) {
+  const line = control instanceof HTMLElement ? control.closest('.field')?.querySelector(':scope > .error') : null
+  if (control instanceof HTMLElement && line instanceof HTMLElement) {
     control.setAttribute('aria-invalid', 'true')
-    place.textContent = words
-    place.hidden = false
+    line.textContent = words
+    line.hidden = false
     control.focus()
   } else {
     problem.textContent = words

@@ -43,7 +43,7 @@ export function list(parent, items, key, make, broken) {
       }
     })
     rows = next
-    place(parent, [...next.values()].map(each => each.node))
+    arrange(parent, [...next.values()].map(each => each.node))
   })
   return parent
 }
@@ -76,7 +76,7 @@ function row(item, name, make, broken) {
  * @param {Element} parent
  * @param {Element[]} nodes
  */
-function place(parent, nodes) {
+function arrange(parent, nodes) {
   const focused = document.activeElement
   const fixed = focused && focused !== document.body ? nodes.findIndex(node => node.parentNode === parent && node.contains(focused)) : -1
   if (fixed < 0) {

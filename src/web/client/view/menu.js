@@ -65,7 +65,7 @@ export function openMenu(anchor, items, { label, head } = {}) {
   // What is outside of a modal dialog can't be reached, and who jumps from landmark to landmark misses what is outside of all.
   const around = anchor.closest('dialog, main, nav, [role="main"], [role="navigation"], [role="complementary"]') ?? document.body
   around.append(menu)
-  place(menu, anchor)
+  putBeside(menu, anchor)
   tell(anchor, true)
   addEventListener('pointerdown', outside, true)
   addEventListener('resize', leave)
@@ -88,7 +88,7 @@ export function tell(anchor, isOpen) {
  * @param {HTMLElement} menu
  * @param {HTMLElement} anchor
  */
-export function place(menu, anchor) {
+export function putBeside(menu, anchor) {
   const [at, size] = [anchor.getBoundingClientRect(), menu.getBoundingClientRect()]
   const left = at.left + at.right < innerWidth ? at.left : at.right - size.width
   const top = at.bottom + size.height + 8 > innerHeight ? at.top - size.height - 4 : at.bottom + 4

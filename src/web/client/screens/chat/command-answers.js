@@ -9,10 +9,10 @@ import { prose } from './prose.js'
 
 /**
  * @param {import('../../store/index.js').Store} store
- * @param {string} place The thread, or else the channel.
+ * @param {string} talk The thread, or else the channel.
  */
-export function answers(store, place) {
-  const all = store.commands.answers(place)
+export function answers(store, talk) {
+  const all = store.commands.answers(talk)
   const element = h('div', { class: 'answers', role: 'log', 'aria-label': t('chat.answers') }, when(() => all.value.length > 0, () =>
     list(h('ul'), () => all.value, each => String(each.id), item => {
       const { id, command, text } = item.peek()
@@ -22,7 +22,7 @@ export function answers(store, place) {
           h('div', { class: 'prose' }, prose(store, text, []))),
         h('button', {
           type: 'button', class: 'icon-button', 'aria-label': t('chat.dismiss'), title: t('chat.dismiss'),
-          onclick: () => store.commands.dismiss(place, id),
+          onclick: () => store.commands.dismiss(talk, id),
         }, icon('close')))
     })))
   // The newest one is read from its beginning.

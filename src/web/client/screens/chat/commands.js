@@ -117,7 +117,7 @@ export function commandIn(written) {
  *
  * @param {Store} store
  * @param {{ name: string, text: string }} command
- * @param {{ channel: string, thread: string | null }} place
+ * @param {{ channel: string, thread: string | null }} talk
  */
 export async function run(store, { name, text }, { channel, thread }) {
   const tell = (/** @type {string} */ answer) => store.commands.tell(thread ?? channel, `/${name}`, answer)

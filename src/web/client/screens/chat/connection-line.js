@@ -8,10 +8,10 @@ const PATIENCE_MS = 2_000
 
 /**
  * @param {import('../../store/index.js').Store} store
- * @param {'offline' | 'offline-narrow'} [place] The second is for what hides the list of channels in a narrow window, and is seen
+ * @param {'offline' | 'offline-narrow'} [kind] The second is for what hides the list of channels in a narrow window, and is seen
  *   there alone.
  */
-export function connectionLine(store, place = 'offline') {
+export function connectionLine(store, kind = 'offline') {
   const isLost = signal(false)
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting
@@ -23,6 +23,6 @@ export function connectionLine(store, place = 'offline') {
   })
   onEnd(() => clearTimeout(waiting))
   const keepsNothing = () => store.connection.value.state === 'live' && !store.keeps()
-  return h('p', { class: `${place} small`, role: 'status' },
+  return h('p', { class: `${kind} small`, role: 'status' },
     () => isLost.value ? t('talk.offline') : keepsNothing() && t('talk.keepsNothing'))
 }

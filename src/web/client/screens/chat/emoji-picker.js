@@ -5,7 +5,7 @@ import { USUAL, emojiGroups, emojiLabel, findEmoji } from '../../text/emoji.js'
 import { t } from '../../text/words.js'
 import { h, mount } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
-import { place, tell } from '../../view/menu.js'
+import { putBeside, tell } from '../../view/menu.js'
 import { isTouch } from '../../view/viewport.js'
 import { wording } from '../../view/wording.js'
 import { loadEmojiNames } from '../emoji-names.js'
@@ -48,7 +48,7 @@ export function pickEmoji(store, anchor) {
       element.close()
     }
     const unmount = mount(element, () => choice(store, choose, () => element.close()))
-    const follow = () => place(element, anchor)
+    const follow = () => putBeside(element, anchor)
     element.addEventListener('close', () => {
       removeEventListener('resize', follow)
       unmount()

@@ -1,12 +1,12 @@
 // Which channel a user had open last in each organisation, kept by the browser so that the talk opens where it was left.
 
 /** @param {string} user */
-const place = user => `tidings-last-channels-${user}`
+const keyOf = user => `tidings-last-channels-${user}`
 
 /** @param {string} user @returns {Record<string, string>} */
 function read(user) {
   try {
-    return JSON.parse(localStorage.getItem(place(user)) ?? '{}')
+    return JSON.parse(localStorage.getItem(keyOf(user)) ?? '{}')
   } catch {
     return {}
   }
@@ -25,7 +25,7 @@ export const lastChannel = (user, organisation) => read(user)[organisation] ?? n
  */
 export function rememberChannel(user, organisation, channel) {
   try {
-    localStorage.setItem(place(user), JSON.stringify({ ...read(user), [organisation]: channel }))
+    localStorage.setItem(keyOf(user), JSON.stringify({ ...read(user), [organisation]: channel }))
   } catch {
     // Without storage the talk opens at its first channel.
   }

@@ -57,12 +57,12 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     content)
   let busy = false
   const moved = () => {
-    isAtEnd.value = place.isAtEnd()
+    isAtEnd.value = held.isAtEnd()
     talk.isInNewerHalf = scroller.scrollTop + scroller.clientHeight / 2 > scroller.scrollHeight / 2
     if (!busy && isSettled.peek()) void fill()
     seen()
   }
-  const place = keepPlace(scroller, content, { isWhole: () => !talk.hasNewer.peek(), moved })
+  const held = keepPlace(scroller, content, { isWhole: () => !talk.hasNewer.peek(), moved })
 
   /** Fetches the next page at the end that is near. */
   async function fill() {
@@ -84,7 +84,7 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     reading = setTimeout(() => {
       if (document.visibilityState !== 'visible' || talk.state.peek() !== 'current') return
       const ids = new Set(talk.rows.peek().map(each => each.id))
-      const last = place.seen().map(row => /** @type {HTMLElement | null} */ (row.querySelector('[data-id]'))?.dataset.id ?? '')
+      const last = held.seen().map(row => /** @type {HTMLElement | null} */ (row.querySelector('[data-id]'))?.dataset.id ?? '')
         .findLast(id => ids.has(id))
       if (last) mark.seen(last)
     }, SEEN_AFTER_MS)
@@ -115,8 +115,8 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
 
   function open() {
     const line = content.querySelector('.day.new')
-    if (line) place.show(line, 0.2)
-    else place.toEnd()
+    if (line) held.show(line, 0.2)
+    else held.toEnd()
     const [rows, box] = [content.getBoundingClientRect(), scroller.getBoundingClientRect()]
     if (rows.top > box.top || rows.bottom < box.bottom - LINE) settle()
     else afterPaint(settle)
@@ -134,7 +134,7 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
       if (talk.error.peek()) reached = null
       return
     }
-    place.show(row, 0.3)
+    held.show(row, 0.3)
     row.focus({ preventScroll: true })
   }
 
@@ -142,7 +142,7 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     reached = goal()
     mark.release()
     if (talk.hasNewer.peek()) await talk.newest()
-    place.toEnd()
+    held.toEnd()
     isAtEnd.value = true
   }
 

@@ -28,7 +28,7 @@ export function filters(store, change) {
     h('summary', null, () => count() > 0 ? t('panes.filtersSet', { count: count() }) : t('panes.filters')),
     h('div', { class: 'filters-body' },
       writer(store, change),
-      place(store, change),
+      where(store, change),
       h('div', { class: 'days' }, day(t('panes.since'), 'after', change), day(t('panes.until'), 'before', change)),
       when(() => count() > 0, () => h('button', {
         type: 'button', class: 'link-button small', onclick: () => change(Object.fromEntries(NAMES.map(each => [each, '']))),
@@ -79,7 +79,7 @@ function writer(store, change) {
  * @param {Store} store
  * @param {(values: Record<string, string>) => void} change
  */
-function place(store, change) {
+function where(store, change) {
   const select = h('select', { onchange: () => change({ in: select.value }) },
     h('option', { value: '' }, t('panes.everywhere')),
     h('optgroup', { label: t('talk.channels') }, () => store.channels.value.map(option)),

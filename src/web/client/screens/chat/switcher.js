@@ -17,7 +17,7 @@ import { finding } from './person-picker.js'
 import { mark } from './mark.js'
 
 /** @typedef {import('../../store/index.js').Channel} Channel */
-/** @typedef {import('./chooser.js').Option & { open: () => Promise<string> | string }} Place It opens an id, `threads`, or an address. */
+/** @typedef {import('./chooser.js').Option & { open: () => Promise<string> | string }} Destination It opens an id, `threads`, or an address. */
 /** @typedef {{ channel: Channel | null, texts: string[] }} Named Null stands for the own threads. */
 
 const MOST_PLACES = 12
@@ -60,7 +60,7 @@ function switcher(store, close) {
       search(store, wanted)]
   })
   const isBusy = () => people.isBusy.value || open.isBusy.value
-  const take = async (/** @type {Place} */ option) => {
+  const take = async (/** @type {Destination} */ option) => {
     if (isOpening.peek()) return
     isOpening.value = true
     try {
@@ -100,12 +100,12 @@ function switcher(store, close) {
   return [input, rows, h('p', { class: 'quiet small', role: 'status' }, state)]
 }
 
-/** @returns {Place} */
+/** @returns {Destination} */
 const threads = () => ({
   key: 'threads', title: t('talk.myThreads'), sign: () => h('span', { class: 'mark' }, icon('threads')), open: () => 'threads',
 })
 
-/** @param {Store} store @param {string} words @returns {Place} */
+/** @param {Store} store @param {string} words @returns {Destination} */
 const search = (store, words) => ({
   key: SEARCH,
   title: t('chat.searchFor', { words }),
@@ -132,7 +132,7 @@ function allNames(store) {
 /** How much a channel calls. @param {Channel} channel */
 const weight = channel => channel.call_count > 0 ? 2 : Number(channel.is_unread)
 
-/** @param {Channel} channel @returns {Place} */
+/** @param {Channel} channel @returns {Destination} */
 const asPlace = channel => ({
   key: channel.id,
   title: channel.title,
@@ -153,7 +153,7 @@ function unread(channel) {
  *
  * @param {Store} store
  * @param {import('./browse.js').OpenChannel} channel
- * @returns {Place}
+ * @returns {Destination}
  */
 const asOpen = (store, channel) => ({
   key: channel.id,
@@ -167,7 +167,7 @@ const asOpen = (store, channel) => ({
   },
 })
 
-/** @param {Store} store @param {import('../../store/index.js').Person} person @returns {Place} */
+/** @param {Store} store @param {import('../../store/index.js').Person} person @returns {Destination} */
 const asPerson = (store, person) => ({
   key: person.user_id,
   title: nameOf(person),

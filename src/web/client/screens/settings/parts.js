@@ -68,15 +68,15 @@ export const asking = (label, question, run, { danger = false, describedBy } = {
  */
 export async function attempt(control, run) {
   if (control.getAttribute('aria-busy') === 'true') return
-  const place = control.closest('.item, .part-section, .part')
+  const part = control.closest('.item, .part-section, .part')
   const row = control.closest('.item')
   const neighbour = row?.nextElementSibling ?? row?.previousElementSibling
-  place?.querySelector(':scope > .error')?.remove()
+  part?.querySelector(':scope > .error')?.remove()
   control.setAttribute('aria-busy', 'true')
   try {
     await run()
   } catch (error) {
-    place?.append(h('p', { class: 'error', role: 'alert' }, wording.explain(error)))
+    part?.append(h('p', { class: 'error', role: 'alert' }, wording.explain(error)))
   } finally {
     control.removeAttribute('aria-busy')
     if (!control.isConnected) focusNear(neighbour)
