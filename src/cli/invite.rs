@@ -82,12 +82,12 @@ pub struct People {
 
 impl People {
     fn read(self) -> Result<Vec<String>> {
-        let Some(file) = self.file else { return some(self.email.iter().map(String::as_str), "--email") };
+        let Some(file) = self.file else { return without_blank(self.email.iter().map(String::as_str), "--email") };
         let shown = file.display();
         let text = if file == Path::new("-") { text(stdin()) } else { regular_file::open(&file).and_then(text) };
         let text = text.map_err(|err| Error::failed(format!("can't read the addresses in {shown}: {err}")))?;
         // Some programs put a byte order mark before the first address.
-        some(text.trim_start_matches('\u{feff}').lines(), &shown.to_string())
+        without_blank(text.trim_start_matches('\u{feff}').lines(), &shown.to_string())
     }
 }
 
@@ -99,7 +99,7 @@ fn text(given: impl Read) -> io::Result<String> {
 }
 
 /// The addresses without blank ones. An error if none is left.
-fn some<'a>(addresses: impl Iterator<Item = &'a str>, from: &str) -> Result<Vec<String>> {
+fn without_blank<'a>(addresses: impl Iterator<Item = &'a str>, from: &str) -> Result<Vec<String>> {
     let addresses: Vec<String> = addresses.map(str::trim).filter(|address| !address.is_empty()).map(str::to_owned).collect();
     if addresses.is_empty() { Err(Error::failed(format!("{from} names no address to invite"))) } else { Ok(addresses) }
 }

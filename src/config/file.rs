@@ -7,7 +7,7 @@ use std::{
 
 use clap::Command;
 
-use super::names_in_sources::{is_setting, nearest, with_default};
+use super::setting_names::{is_setting, nearest, with_default};
 use crate::{
     error::{Error, Faults, Result},
     regular_file,

@@ -5,8 +5,8 @@ mod domains;
 mod federated;
 mod file;
 mod listen;
-mod names_in_sources;
 mod push;
+mod setting_names;
 mod sources;
 mod values;
 

@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 use super::{
     file::{self, named, with_file},
-    names_in_sources::{change, nearest, with_default, with_settings},
+    setting_names::{change, commands_with_settings, nearest, with_default},
 };
 use crate::error::{Error, Faults, Result};
 
@@ -87,7 +87,8 @@ pub fn unknown_variables(command: &Command) -> Vec<String> {
         arg.get_env().is_some_and(|own| own == name || arg.is_hide_env_values_set() && name.strip_suffix("_FILE") == own.to_str())
     };
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let is_known = |name: &str| with_settings(command).any(|command| command.get_arguments().any(|arg| names(arg, name)));
+    let is_known =
+        |name: &str| commands_with_settings(command).any(|command| command.get_arguments().any(|arg| names(arg, name)));
     let unknown = set.filter(|name| name.starts_with(START) && !is_known(name));
     let described = unknown.map(|name| {
         let meant = nearest(command, &name[START.len()..]);

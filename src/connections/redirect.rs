@@ -30,7 +30,7 @@ pub fn to_https(base: &str, PlainHttp { names, identity, .. }: PlainHttp) -> imp
     let answer = move |req: Request| {
         if let Some(token) = req.uri().path().strip_prefix(PROOFS) {
             return identity
-                .text(token)
+                .key_authorization(token)
                 .map_or_else(|| StatusCode::NOT_FOUND.into(), |text| Response::builder().content_type("text/plain").body(text));
         }
         let address = base.as_ref().and_then(|base| in_https(base, &names, req.header(header::HOST), req.uri()));

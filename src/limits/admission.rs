@@ -56,10 +56,10 @@ impl ConnectionSlots {
     /// As many slots as the limit of open files leaves; at most `most_by_address` of them for strangers of one address.
     pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
         let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
-        ConnectionSlots::of(bound(files), most_by_address, proxies)
+        ConnectionSlots::with_bounds(bound(files), most_by_address, proxies)
     }
 
-    fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
+    fn with_bounds(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<ConnectionSlots> {
         let counts = Mutex::new(ConnectionCounts::new(most_by_address));
         Arc::new(ConnectionSlots { most, proxies: proxies.to_vec(), counts, buffering: Arc::default() })
     }

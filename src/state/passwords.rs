@@ -64,7 +64,7 @@ impl Inner {
     /// Mails the owner of an account that is being guessed at, at most once a day. A write that fails is only logged: the mail
     /// must not cost the attempt.
     async fn mail_owner(&self, attempt: &Attempt<'_>, email: &str) {
-        let Some(networks) = attempt.network_count_to_report() else { return };
+        let Some(networks) = attempt.estimated_networks_to_report() else { return };
         let email = email.to_owned();
         if let Err(err) = self.db.write(move |tx| mailed_links::mail_about_guesses(tx, &email, networks)).await {
             tracing::warn!(err = err.log_text(), "the owner of an account was not told of guesses at its password");

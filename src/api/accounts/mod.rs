@@ -75,7 +75,13 @@ impl Api {
     /// An unknown address and a wrong password get the same answer, after the same time. After many wrong passwords for an
     /// account, attempts at it are checked slowly or answered with 429, except from devices that show their `device_token`
     /// and networks that logged in before. A link by mail logs in at once.
-    #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
+    #[oai(
+        path = "/auth/login",
+        method = "post",
+        operation_id = "logIn",
+        tag = "Tag::Accounts",
+        transform = "refuse_wrong_shape_with_422"
+    )]
     async fn login(
         &self,
         app: Data<&App>,
@@ -188,7 +194,7 @@ async fn log_in_by_id_token(app: &App, entrant: &LogInAttempt, given: IdToken) -
 
 /// Turns 400 into 422 for a body of the wrong shape: the specification lists 422 for log-in where it lists 400
 /// elsewhere. Broken JSON stays 400.
-fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
+fn refuse_wrong_shape_with_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
     endpoint.around(|endpoint, req| async move {
         endpoint.call(req).await.map_err(|err| match err.downcast::<Faulty>() {
             Ok(Faulty(refusal)) => Error::Invalid(refusal).into(),

@@ -67,7 +67,7 @@ impl From<instant_acme::Error> for Failure {
     fn from(err: instant_acme::Error) -> Failure {
         match &err {
             instant_acme::Error::Api(problem) => {
-                Failure { why: words(problem), is_rate: problem.r#type.as_deref() == Some(RATE) }
+                Failure { why: in_one_line(problem), is_rate: problem.r#type.as_deref() == Some(RATE) }
             }
             instant_acme::Error::Json(_) => Failure::new("its answer is none of an authority: is --acme-directory right?"),
             instant_acme::Error::Timeout(_) => Failure::new("it took too long"),
@@ -140,13 +140,15 @@ pub async fn why_invalid(order: &mut Order) -> Failure {
         let name = authorization.identifier().to_string();
         let Ok(state) = authorization.refresh().await else { continue };
         let failed = state.challenges.iter().filter(|challenge| challenge.status == ChallengeStatus::Invalid);
-        why.extend(failed.filter_map(|challenge| challenge.error.as_ref()).map(|problem| format!("{name}: {}", words(problem))));
+        why.extend(
+            failed.filter_map(|challenge| challenge.error.as_ref()).map(|problem| format!("{name}: {}", in_one_line(problem))),
+        );
     }
     Failure::new(if why.is_empty() { "it could not validate the names".to_owned() } else { why.join("; ") })
 }
 
 /// What the authority says, in one line.
-fn words(problem: &Problem) -> String {
+fn in_one_line(problem: &Problem) -> String {
     let all = [problem.detail.as_deref()].into_iter().chain(problem.subproblems.iter().map(|sub| sub.detail.as_deref()));
     let all: Vec<_> = all.flatten().collect();
     let all = if all.is_empty() { problem.r#type.clone().unwrap_or_default() } else { all.join(": ") };

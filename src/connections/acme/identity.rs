@@ -57,8 +57,8 @@ impl Identity {
         inner.by_token.clear();
     }
 
-    /// The text that proves a name by this token.
-    pub fn text(&self, token: &str) -> Option<String> {
+    /// The key authorization of this token (RFC 8555, section 8.1), which proves a name.
+    pub fn key_authorization(&self, token: &str) -> Option<String> {
         self.0.read().by_token.get(token).cloned()
     }
 }

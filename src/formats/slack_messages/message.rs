@@ -49,7 +49,7 @@ pub fn post(body: &Value, dialect: Dialect) -> Post {
         lines.into_iter().chain([plain_text::convert(&link(&String::read(&each["image_url"]), ""), &dialect).0])
     });
     Post {
-        author: with_emoji(username, &icon_emoji),
+        author: with_icon_emoji(username, &icon_emoji),
         picture: icon_url,
         text: one_per_line([text].into_iter().chain(attached)),
         status: if is_bad { Status::Error } else { Status::Success },
@@ -57,7 +57,7 @@ pub fn post(body: &Value, dialect: Dialect) -> Post {
 }
 
 /// The name with the emoji that Slack shows as its picture.
-fn with_emoji(name: String, emoji: &str) -> String {
+fn with_icon_emoji(name: String, emoji: &str) -> String {
     match plain_text::emoji(emoji.trim_matches(':')) {
         Some(emoji) if !name.is_empty() => format!("{emoji} {name}"),
         _ => name,

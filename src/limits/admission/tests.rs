@@ -52,7 +52,7 @@ fn open(users: usize, strangers: usize, others: usize) -> Open {
 
 #[test]
 fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
-    let slots = ConnectionSlots::of(1000, 3, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 3, &[]);
     let mut held: Vec<_> = (0..3).map(|n| stranger_from(&slots, &format!("2001:db8::{n}"))).collect();
     let elsewhere = stranger_from(&slots, "2001:db8:0:1::9");
     assert!(held.iter().all(|slot| !is_closed(slot)), "three may be open");
@@ -72,7 +72,7 @@ fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
 
 #[test]
 fn four_times_as_many_may_be_on_their_way_in_and_the_oldest_goes_for_one_more() {
-    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 2, &[]);
     let answered = [stranger(&slots), stranger(&slots)];
     let on_their_way: Vec<_> = (0..8).map(|_| coming(&slots, OFFICE)).collect();
     assert!(answered.iter().chain(&on_their_way).all(|slot| !is_closed(slot)));
@@ -87,7 +87,7 @@ fn four_times_as_many_may_be_on_their_way_in_and_the_oldest_goes_for_one_more() 
 
 #[test]
 fn a_socket_is_on_its_way_in_until_its_connect_is_taken_and_then_closed_for_nobody() {
-    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 1, &[]);
     let socket = coming(&slots, OFFICE);
     socket.set_busy(true);
     socket.expect_connect();
@@ -110,7 +110,7 @@ fn a_socket_is_on_its_way_in_until_its_connect_is_taken_and_then_closed_for_nobo
 
 #[test]
 fn a_socket_that_was_closed_for_a_newcomer_connects_no_more() {
-    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 1, &[]);
     let socket = coming(&slots, OFFICE);
     socket.expect_connect();
     let newcomers: Vec<_> = (0..4).map(|_| coming(&slots, OFFICE)).collect();
@@ -120,7 +120,7 @@ fn a_socket_that_was_closed_for_a_newcomer_connects_no_more() {
 
 #[test]
 fn an_address_whose_newcomers_are_all_being_answered_refuses_one_more() {
-    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 2, &[]);
     let held: Vec<_> = (0..8).map(|_| coming(&slots, OFFICE)).collect();
     held.iter().for_each(|slot| slot.set_busy(true));
     assert!(!slot(slots.admit(address(OFFICE))).begin());
@@ -132,7 +132,7 @@ fn an_address_whose_newcomers_are_all_being_answered_refuses_one_more() {
 
 #[test]
 fn an_answered_connection_is_closed_if_all_others_are_answered_again() {
-    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 2, &[]);
     let held = [stranger(&slots), stranger(&slots)];
     held.iter().for_each(|slot| slot.set_busy(true));
     let third = stranger(&slots);
@@ -143,7 +143,7 @@ fn an_answered_connection_is_closed_if_all_others_are_answered_again() {
 #[test]
 fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
     for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.attribute_to_user(user()), |_: &Slot| {}] {
-        let slots = ConnectionSlots::of(1000, 1, &[]);
+        let slots = ConnectionSlots::with_bounds(1000, 1, &[]);
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
         old.set_busy(false);
@@ -158,7 +158,7 @@ fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
 
 #[test]
 fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
-    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 1, &[]);
     let ada = user();
     let hers: Vec<_> = (0..10)
         .map(|_| {
@@ -177,7 +177,7 @@ fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
 
 #[test]
 fn a_users_129th_connection_counts_for_its_address() {
-    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 2, &[]);
     let ada = user();
     let hers: Vec<_> = (0..128)
         .map(|n| {
@@ -206,7 +206,7 @@ fn a_users_129th_connection_counts_for_its_address() {
 
 #[test]
 fn a_connection_that_two_users_share_counts_for_the_last() {
-    let slots = ConnectionSlots::of(1000, 2, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 2, &[]);
     let (ada, grace, shared) = (user(), user(), stranger(&slots));
     shared.attribute_to_user(ada);
     shared.attribute_to_user(grace);
@@ -218,7 +218,7 @@ fn a_connection_that_two_users_share_counts_for_the_last() {
 
 #[test]
 fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
-    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 1, &[]);
     let slot = stranger(&slots);
     slot.attribute_to_user(user());
     let ended = Instant::now();
@@ -235,7 +235,7 @@ fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
 
 #[test]
 fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_itself() {
-    let slots = ConnectionSlots::of(1000, 1, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 1, &[]);
     let back = || {
         let slot = stranger(&slots);
         slot.attribute_to_user(user());
@@ -255,7 +255,7 @@ fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_
 
 #[test]
 fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
-    let slots = ConnectionSlots::of(1000, 4, &[]);
+    let slots = ConnectionSlots::with_bounds(1000, 4, &[]);
     let (ada, half) = (stranger(&slots), [stranger(&slots), stranger(&slots)]);
     ada.attribute_to_user(user());
     assert!(!half[0].is_crowding_stranger());
@@ -268,7 +268,7 @@ fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
 
 #[test]
 fn connections_of_a_proxy_count_for_neither_address_nor_user() {
-    let slots = ConnectionSlots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
+    let slots = ConnectionSlots::with_bounds(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
     assert!(held.iter().all(|slot| slot.attribute_to_user(user())));
     held.iter().for_each(|slot| slot.recount_as_stranger(Instant::now() + AFTER, AFTER));
@@ -279,7 +279,7 @@ fn connections_of_a_proxy_count_for_neither_address_nor_user() {
 /// Moves, closings and ends meet in every order on several threads; afterwards nothing is counted.
 #[test]
 fn places_that_move_while_others_take_them_are_counted_once() {
-    let slots = ConnectionSlots::of(100_000, 8, &[]);
+    let slots = ConnectionSlots::with_bounds(100_000, 8, &[]);
     let users: Vec<_> = (0..3).map(|_| user()).collect();
     std::thread::scope(|scope| {
         for seed in 0..4_usize {
@@ -307,7 +307,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
 
 #[test]
 fn connections_past_the_bound_are_in_the_reserve() {
-    let slots = ConnectionSlots::of(2, 100, &[]);
+    let slots = ConnectionSlots::with_bounds(2, 100, &[]);
     let mut held: Vec<_> = (0..2).map(|_| slot(slots.admit(address("192.0.2.1")))).collect();
     assert!(matches!(slots.admit(address("192.0.2.2")), Admission::Reserve(_)));
     held.pop();
@@ -316,7 +316,7 @@ fn connections_past_the_bound_are_in_the_reserve() {
 
 #[test]
 fn what_is_buffered_counts_by_the_clients_address() {
-    let slots = ConnectionSlots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
+    let slots = ConnectionSlots::with_bounds(100, 100, &["10.0.0.0/8".parse().unwrap()]);
     let client = |peer: &str, forwarded: &'static str| {
         let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
         slot(slots.admit(address(peer))).buffering_client(address(peer), &headers)

@@ -156,7 +156,7 @@ impl Attempt<'_> {
     }
 
     /// From about how many networks the guesses come; `None` if a mail of them was queued within an hour.
-    pub fn network_count_to_report(&self) -> Option<u32> {
+    pub fn estimated_networks_to_report(&self) -> Option<u32> {
         let (mut told, now) = (self.guesses.told.lock(), self.guesses.clock.since_start());
         if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < NEWS_EVERY) {
             return None;

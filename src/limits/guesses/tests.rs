@@ -171,7 +171,7 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
 #[test]
 fn a_mail_to_the_owner_is_queued_once_an_hour() {
     let (guesses, clock) = after(100);
-    let news = || guesses.begin(nth(1), ADA, None).unwrap().network_count_to_report();
+    let news = || guesses.begin(nth(1), ADA, None).unwrap().estimated_networks_to_report();
     assert!(news().is_some_and(|networks| (50..=200).contains(&networks)));
     clock.advance(NEWS_EVERY - SECOND);
     guesses.tidy();

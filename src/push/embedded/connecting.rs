@@ -182,7 +182,7 @@ pub fn refresh(push: &Push, connection: &Connection, token: &str) -> Result<Refr
     if identity.session != connection.session {
         return Err(Disconnect::RECONNECT.into());
     }
-    connection.extend(identity.expires_at);
+    connection.extend_session(identity.expires_at);
     let Expiry { expires, ttl } = Expiry::from_end_time(identity.expires_at, push.clock.now());
     Ok(RefreshResult { client: connection.client.to_string(), version: VERSION.to_owned(), expires, ttl })
 }

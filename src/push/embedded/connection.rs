@@ -160,7 +160,7 @@ impl Connection {
         self.expires_at.load(Relaxed)
     }
 
-    pub fn extend(&self, expires_at: i64) {
+    pub fn extend_session(&self, expires_at: i64) {
         self.expires_at.store(expires_at, Relaxed);
     }
 

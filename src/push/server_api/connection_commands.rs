@@ -149,7 +149,7 @@ pub fn refresh(push: &Push, request: &Refresh) -> Answer {
             _ if is_over => connection.disconnect(Disconnect::EXPIRED),
             0 => {}
             expires_at => {
-                connection.extend(expires_at);
+                connection.extend_session(expires_at);
                 connection.send(Reply::push("", PushBody::Refresh(Expiry::from_end_time(expires_at, push.clock.now()))));
             }
         }

@@ -9,13 +9,14 @@ use clap::{
 const NONE: [&str; 2] = ["config", "json"];
 
 /// The commands whose flags are settings: the whole command line and the server, or settings alone.
-pub(super) fn with_settings(command: &Command) -> impl Iterator<Item = &Command> {
+pub(super) fn commands_with_settings(command: &Command) -> impl Iterator<Item = &Command> {
     std::iter::once(command).chain(command.find_subcommand("serve"))
 }
 
 /// Whether a line of the settings file may have this name.
 pub(super) fn is_setting(command: &Command, name: &str) -> bool {
-    !NONE.contains(&name) && with_settings(command).any(|command| command.get_arguments().any(|arg| arg.get_id() == name))
+    !NONE.contains(&name)
+        && commands_with_settings(command).any(|command| command.get_arguments().any(|arg| arg.get_id() == name))
 }
 
 /// The setting that a misspelled name most likely means, as the command line would suggest its flag.
@@ -25,7 +26,7 @@ pub(super) fn nearest(command: &Command, name: &str) -> Option<String> {
         return Some(name);
     }
     let flag = format!("--{}", name.replace('_', "-"));
-    let flags = Command::new("settings").args(with_settings(command).flat_map(Command::get_arguments));
+    let flags = Command::new("settings").args(commands_with_settings(command).flat_map(Command::get_arguments));
     match flags.try_get_matches_from(["settings", &flag]).err()?.get(ContextKind::SuggestedArg)? {
         ContextValue::String(flag) => {
             Some(flag.trim_start_matches("--").replace('-', "_")).filter(|name| is_setting(command, name))
