@@ -10,7 +10,7 @@ use super::{
     accounts::User,
     channels::channel_objects::Participant,
     http::{
-        auth::Bearer,
+        auth::{Bearer, READ},
         body::Text,
         envelope::{Success, ok},
         framework_traits::Nullable,
@@ -54,7 +54,7 @@ impl Api {
     #[oai(path = "/start", method = "get", operation_id = "start", tag = "Tag::Organisations")]
     async fn start(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         /// The organisation to open; the current organisation if omitted, or else the first. 404 if the caller is no member of it.
         slug: Query<Option<Text<Slug>>>,

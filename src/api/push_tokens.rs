@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     http::{
-        auth::{Bearer, NotificationToken},
+        auth::{Bearer, IN_CHANNEL, NotificationToken, READ},
         body::{Body, List, Text, into_strings},
         envelope::{Success, ok},
         listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
@@ -41,7 +41,7 @@ impl Api {
     #[oai(path = "/token/connection", method = "get", operation_id = "createConnectionToken", tag = "Tag::Realtime")]
     async fn connection(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         /// The streams that the server subscribes the connection to; none if omitted.
         streams: Query<Option<Text<streams::Group>>>,
@@ -55,7 +55,12 @@ impl Api {
     /// are `<channel_id>`, `<thread_id>`, `<org_id>`, `<org_id>/<user_id>` and the caller's `<user_id>`. 403 for a stream that
     /// the caller may not hear; one in a list is `refused` by itself.
     #[oai(path = "/token/subscription", method = "post", operation_id = "createSubscriptionToken", tag = "Tag::Realtime")]
-    async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Granted>> {
+    async fn subscription(
+        &self,
+        caller: Bearer<READ, IN_CHANNEL>,
+        app: Data<&App>,
+        body: Body<Subscription>,
+    ) -> Result<Success<Granted>> {
         grant(&app, caller.0, body.0).await
     }
 
@@ -93,7 +98,7 @@ impl Api {
     #[oai(path = "/users/organisations", method = "get", operation_id = "listOwnOrganisations", tag = "Tag::Organisations")]
     async fn organisations(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         address: Address,
         /// Rows to skip; default 0.

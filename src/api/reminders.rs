@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     http::{
-        auth::Bearer,
+        auth::{Bearer, POST, READ},
         body::{Body, Text, into_string},
         envelope::{Created, Done, Success, created, done, ok},
         framework_traits::Nullable,
@@ -36,7 +36,7 @@ impl Api {
     /// At its time, the caller's devices are told by `reminder_update`, and the reminder is due until it is deleted. A user has up to
     /// 200 of them.
     #[oai(path = "/reminders", method = "post", operation_id = "createReminder", tag = "Tag::Reminders")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewReminder>) -> Result<Created<Reminder>> {
+    async fn create(&self, caller: Bearer<POST>, app: Data<&App>, body: Body<NewReminder>) -> Result<Created<Reminder>> {
         let Body(NewReminder { text, due_at, channel_id }, bytes) = body;
         let made = app.db.write_sized(bytes, move |tx| reminders::create(tx, caller.0, &text, due_at, channel_id)).await?;
         Ok(created("Reminder created successfully", made.into()))
@@ -48,7 +48,7 @@ impl Api {
     #[oai(path = "/reminders", method = "get", operation_id = "listReminders", tag = "Tag::Reminders")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         address: Address,
         /// Rows to skip; default 0.
@@ -67,7 +67,7 @@ impl Api {
     #[oai(path = "/reminders/:reminder_id", method = "patch", operation_id = "updateReminder", tag = "Tag::Reminders")]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST>,
         app: Data<&App>,
         reminder_id: Path<ReminderId>,
         body: Body<EditReminder>,
@@ -82,7 +82,7 @@ impl Api {
     ///
     /// Whether it is due or not.
     #[oai(path = "/reminders/:reminder_id", method = "delete", operation_id = "deleteReminder", tag = "Tag::Reminders")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, reminder_id: Path<ReminderId>) -> Result<Done> {
+    async fn delete(&self, caller: Bearer<POST>, app: Data<&App>, reminder_id: Path<ReminderId>) -> Result<Done> {
         app.db.write(move |tx| reminders::delete(tx, caller.0, *reminder_id)).await?;
         Ok(done("Reminder deleted successfully"))
     }

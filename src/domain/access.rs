@@ -358,7 +358,7 @@ fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result
 }
 
 /// Whether the channel is among those of the caller's token, if that is for some channels only. To lists of several channels, such
-/// a token is not admitted ([`Grant::require_operation`]).
+/// a token is not admitted ([`Grant::require`]).
 pub fn token_admits_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<bool> {
     if !caller.grant.is_channel_limited() {
         return Ok(true);

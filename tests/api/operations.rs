@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use tidings::domain::scopes::Scope;
 
 use crate::harness::Server;
 
@@ -30,6 +31,16 @@ impl Operation {
 
     pub fn needs_token(&self) -> bool {
         self.document["security"].as_array().is_some_and(|schemes| !schemes.is_empty())
+    }
+
+    /// The scope with which the token of a program opens the operation.
+    pub fn scope(&self) -> Option<Scope> {
+        let named = self.document["x-token-scope"].as_str();
+        named.map(|name| Scope::named(name).unwrap_or_else(|| panic!("a scope: {name}")))
+    }
+
+    pub fn is_for_some_channels(&self) -> bool {
+        self.document["x-token-for-some-channels"] == true
     }
 
     pub fn has_body(&self) -> bool {

@@ -6,7 +6,7 @@ mod cookies;
 mod programs;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
 };
 
@@ -39,6 +39,14 @@ pub fn table() -> Vec<Row> {
             Row { operation, body, expected }
         })
         .collect()
+}
+
+/// The operations of the server's document, by their names.
+async fn documented() -> Arc<BTreeMap<String, Operation>> {
+    let server = Server::start().await;
+    let found = operations(&server).await.into_iter().map(|operation| (operation.name(), operation)).collect();
+    server.stop().await;
+    Arc::new(found)
 }
 
 /// What each row's operation answered each caller, in the order of [`CALLERS`].
@@ -176,8 +184,7 @@ fn compare(row: &Row, answers: &[Answered]) -> Option<String> {
 
 #[tokio::test]
 async fn every_operation_has_its_row() {
-    let server = Server::start().await;
-    let known: BTreeSet<_> = operations(&server).await.into_iter().map(|operation| operation.name()).collect();
+    let known = BTreeSet::from_iter(documented().await.keys().cloned());
     let rows: Vec<_> = table().into_iter().map(|row| row.operation).collect();
     let listed: BTreeSet<_> = rows.iter().cloned().collect();
     assert_eq!(rows.len(), listed.len(), "one row for each");

@@ -11,7 +11,7 @@ use super::User;
 use crate::{
     api::{
         http::{
-            auth::{AccessToken, Bearer},
+            auth::{AccessToken, Bearer, IN_CHANNEL, POST, READ},
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
             form::JsonOrForm,
@@ -40,13 +40,13 @@ pub struct Api;
 impl Api {
     /// Read the caller's profile
     #[oai(path = "/profile", method = "get", operation_id = "getProfile", tag = "Tag::Profile")]
-    async fn get(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
+    async fn get(&self, caller: Bearer<READ, IN_CHANNEL>, app: Data<&App>) -> Result<Success<User>> {
         own(&app, caller.0, "Profile retrieved successfully")
     }
 
     /// Read the caller's profile, by another path
     #[oai(path = "/users/me", method = "get", operation_id = "getMe", tag = "Tag::Profile")]
-    async fn me(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
+    async fn me(&self, caller: Bearer<READ, IN_CHANNEL>, app: Data<&App>) -> Result<Success<User>> {
         own(&app, caller.0, "Profile retrieved successfully")
     }
 
@@ -82,7 +82,7 @@ impl Api {
     /// The status replaces the one before. All who share an organisation with the caller see it: in the lists of members, in direct
     /// messages and in `member_update`. Without an emoji and a text, the caller has none any more.
     #[oai(path = "/profile/status", method = "put", operation_id = "setCustomStatus", tag = "Tag::Profile")]
-    async fn set_status(&self, caller: Bearer, app: Data<&App>, body: Body<NewCustomStatus>) -> Result<Success<User>> {
+    async fn set_status(&self, caller: Bearer<POST>, app: Data<&App>, body: Body<NewCustomStatus>) -> Result<Success<User>> {
         let Body(NewCustomStatus { emoji, text, until }, bytes) = body;
         let (emoji, text) = (into_string(emoji), into_string(text));
         let change = move |tx: &mut Tx| profiles::set_status(tx, caller.0, emoji.as_deref(), text.as_deref(), until);

@@ -11,7 +11,7 @@ use super::channel_objects::{Channel, ChannelDetails, Participant};
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, POST, READ},
             body::{Body, List},
             envelope::{Opened, created_or_existing},
             listing::{Address, Listed, Offset, Size, answer_list, fill_in_two_steps, page_or_whole_list},
@@ -45,7 +45,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/dms", method = "post", operation_id = "openDirectMessage", tag = "Tag::Channels")]
     async fn open(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<Others>,
@@ -69,7 +69,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/dms", method = "get", operation_id = "listDirectMessages", tag = "Tag::Channels")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -92,7 +92,7 @@ impl Api {
     )]
     async fn list_visible(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,

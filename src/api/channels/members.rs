@@ -11,7 +11,7 @@ use crate::{
     api::{
         accounts::custom_status::CustomStatus,
         http::{
-            auth::Bearer,
+            auth::{Bearer, CHANNELS, IN_CHANNEL, READ},
             body::{Body, List, Text},
             envelope::{Done, Success, done, ok},
             framework_traits::{Null, Nullable},
@@ -41,7 +41,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/join", method = "post", operation_id = "joinChannel", tag = "Tag::Channels")]
     async fn join(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<JoinName>,
@@ -56,7 +56,12 @@ impl Api {
 
     /// Leave a channel
     #[oai(path = "/channels/:channel_id/leave", method = "post", operation_id = "leaveChannel", tag = "Tag::Channels")]
-    async fn leave(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Membership>> {
+    async fn leave(
+        &self,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+    ) -> Result<Success<Membership>> {
         let caller = caller.0;
         let (channel, at) =
             app.write_throttled(caller.share(), 0, move |tx| channels::members::leave(tx, caller, *channel_id)).await?;
@@ -70,7 +75,13 @@ impl Api {
         operation_id = "updateChannelUsername",
         tag = "Tag::Channels"
     )]
-    async fn rename(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>, body: Body<NewName>) -> Result<Done> {
+    async fn rename(
+        &self,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewName>,
+    ) -> Result<Done> {
         app.write_throttled(caller.0.share(), body.1, move |tx| {
             channels::members::set_own_name(tx, caller.0, *channel_id, &body.username)
         })
@@ -82,7 +93,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/user-exist", method = "get", operation_id = "isChannelMember", tag = "Tag::Channels")]
     async fn user_exist(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         #[oai(name = "userId")] user: Query<UserId>,
@@ -93,7 +104,12 @@ impl Api {
 
     /// Count a channel's members
     #[oai(path = "/channels/:channel_id/num-users", method = "get", operation_id = "countChannelMembers", tag = "Tag::Channels")]
-    async fn num_users(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Json<UserCount>> {
+    async fn num_users(
+        &self,
+        caller: Bearer<READ, IN_CHANNEL>,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+    ) -> Result<Json<UserCount>> {
         let user_count = app.db.read(|conn| channels::members::number(conn, caller.0, *channel_id))?;
         Ok(Json(UserCount { user_count }))
     }
@@ -104,7 +120,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/users", method = "get", operation_id = "listChannelMembers", tag = "Tag::Channels")]
     async fn users(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         address: Address,
@@ -127,7 +143,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/users", method = "post", operation_id = "addChannelMembers", tag = "Tag::Channels")]
     async fn add(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<NewMembers>,
@@ -145,7 +161,7 @@ impl Api {
     #[oai(path = "/channels/add-multiple", method = "post", operation_id = "addMultipleChannelMembers", tag = "Tag::Channels")]
     async fn add_multiple(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS>,
         app: Data<&App>,
         body: Body<NewMembersOf>,
     ) -> Result<Success<Vec<ChannelMember>>> {
@@ -167,7 +183,7 @@ impl Api {
     )]
     async fn remove(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         user_id: Path<UserId>,

@@ -14,7 +14,7 @@ use poem_openapi::{
 use self::channel_objects::{Channel, ChannelDetails, ChannelList};
 use super::{
     http::{
-        auth::Bearer,
+        auth::{Bearer, CHANNELS, IN_CHANNEL, READ},
         body::{Body, List, Text, into_string},
         envelope::{Created, NoContent, Success, created, ok},
         listing::{Address, BareListed, Offset, Size, bare, fill_in_two_steps, page_or_whole_list},
@@ -42,7 +42,7 @@ impl Api {
     /// The caller becomes its owner and a member, and the users in `userIds` become members. Needs
     /// `create:channels`.
     #[oai(path = "/channels", method = "post", operation_id = "createChannel", tag = "Tag::Channels")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
+    async fn create(&self, caller: Bearer<CHANNELS>, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
         let Body(body, bytes) = body;
         let new = channels::New {
             organisation: body.organisation_id,
@@ -66,7 +66,7 @@ impl Api {
     #[oai(path = "/channels", method = "get", operation_id = "listChannels", tag = "Tag::Channels")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         address: Address,
         /// Rows to skip; default 0.
@@ -88,7 +88,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id", method = "get", operation_id = "getChannel", tag = "Tag::Channels")]
     async fn get(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         /// `0` leaves `users` empty, the ids of a channel's members; default 1.
@@ -108,7 +108,7 @@ impl Api {
     #[oai(path = "/channels/name/:channel_name", method = "get", operation_id = "getChannelByName", tag = "Tag::Channels")]
     async fn get_by_name(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         channel_name: Path<Text<record::Name>>,
         /// Search only this organisation.
@@ -135,7 +135,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id", method = "patch", operation_id = "updateChannel", tag = "Tag::Channels")]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<EditChannel>,
@@ -160,7 +160,12 @@ impl Api {
     /// Deletes the channel with its messages. For the channel's owner and for holders of `manage:channels`. The default
     /// channel can't be deleted.
     #[oai(path = "/channels/:channel_id", method = "delete", operation_id = "deleteChannel", tag = "Tag::Channels")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<NoContent> {
+    async fn delete(
+        &self,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+    ) -> Result<NoContent> {
         app.write_throttled(caller.0.share(), 0, move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
         Ok(NoContent::NoContent)
     }
@@ -172,7 +177,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/archive", method = "put", operation_id = "archiveChannel", tag = "Tag::Channels")]
     async fn archive(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<Archive>,

@@ -7,7 +7,7 @@ use super::answer_bodies::{CalledCommand, carry_out};
 use crate::{
     api::{
         http::{
-            auth::{AnsweringProgram, Bearer},
+            auth::{AnsweringProgram, Bearer, IN_CHANNEL, POST},
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
         },
@@ -40,7 +40,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/commands", method = "post", operation_id = "callCommand", tag = "Tag::Commands")]
     async fn call(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<NewCall>,
@@ -66,7 +66,7 @@ impl Api {
     )]
     async fn click(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, READ},
             body::{Body, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
             framework_traits::Nullable,
@@ -59,7 +59,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/commands", method = "get", operation_id = "listCommands", tag = "Tag::Commands")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,

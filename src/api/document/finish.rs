@@ -1,5 +1,5 @@
 //! Adds to the generated document what the framework can't express: examples, the statuses that each operation really
-//! answers, the headers of failures, and which operations are open.
+//! answers, the headers of failures, which operations are open, and what the tokens of programs need.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,16 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::examples::{Recorded, recorded};
 use crate::{
     api::http::{
-        auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED},
+        auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED, FOR_SOME_CHANNELS},
         body,
         failure::{self, Reason, TOO_MANY_CONNECTIONS, body_has_status_code, lists_errors},
     },
+    domain::scopes::Scope,
     error::{Code, Error},
 };
 
+/// The extension with the scope that opens an operation to the token of a program.
+const TOKEN_SCOPE: &str = "x-token-scope";
 /// The header of the place in the event log.
 const POSITION: &str = "Tidings-Position";
 
@@ -118,8 +121,8 @@ struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    fn finish(self, shared: &mut BTreeMap<String, Value>) {
-        self.fields.entry("security").or_insert_with(|| json!([]));
+    fn finish(mut self, shared: &mut BTreeMap<String, Value>) {
+        self.finish_security();
         for parameter in self.fields.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
             if let Some(value) = parameter["name"].as_str().and_then(|name| self.recorded.parameters.get(name)) {
                 parameter["example"] = value.clone();
@@ -138,6 +141,23 @@ impl Operation<'_> {
         });
         let responses = responses.collect();
         self.fields.insert("responses".into(), Value::Object(responses));
+    }
+
+    /// Makes extensions of what extractors say of the tokens of programs ([`FOR_SOME_CHANNELS`]). An operation without security schemes
+    /// has an empty list of them, which says that it is open.
+    fn finish_security(&mut self) {
+        let mut schemes = self.fields.remove("security").unwrap_or_else(|| json!([]));
+        schemes.as_array_mut().expect("it is a list").retain(|scheme| {
+            let name = scheme.as_object().and_then(|scheme| scheme.keys().next()).expect("a scheme has a name");
+            let (extension, value) = match name.as_str() {
+                FOR_SOME_CHANNELS => (FOR_SOME_CHANNELS, json!(true)),
+                name if Scope::named(name).is_some() => (TOKEN_SCOPE, json!(name)),
+                _ => return true,
+            };
+            self.fields.insert(extension.to_owned(), value);
+            false
+        });
+        self.fields.insert("security".to_owned(), schemes);
     }
 
     fn success(&self, status: &str, mut response: Value) -> Value {

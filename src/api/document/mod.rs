@@ -84,7 +84,8 @@ const HEAD: &str = concat!(
     "</style>\n</head>\n<body>"
 );
 /// The page's settings. The token that somebody enters is kept for the page's origin until they log out there.
-const SETTINGS: &str = "deepLinking: true, defaultModelExpandDepth: 3, showCommonExtensions: true, persistAuthorization: true,";
+const SETTINGS: &str = "deepLinking: true, defaultModelExpandDepth: 3, showExtensions: true, showCommonExtensions: true, \
+    persistAuthorization: true,";
 
 /// The framework's page, made for a service without operations, with the document in place of that service's. No `<` of the
 /// document is taken for a tag.

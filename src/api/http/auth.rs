@@ -27,6 +27,7 @@ use crate::{
             tokens,
         },
         commands::answers,
+        scopes::{Need, Scope},
         webhooks::incoming_posts,
     },
     error::{Code, Error, Result},
@@ -51,10 +52,32 @@ const ENDS: [&str; 2] = ["/auth/logout", "/users/revoke-session"];
 /// fill the disk.
 const FREES_NOTHING: [&str; 4] = ["/pin", "/reactions/", "/star", "/mute"];
 
-/// The caller of a session, whose token comes as a bearer token or in a browser's cookie.
-pub struct Bearer(pub Caller);
+/// The scopes, as numbers because no enum may be a parameter of [`Bearer`].
+pub const READ: u8 = Scope::Read as u8;
+pub const POST: u8 = Scope::Post as u8;
+pub const CHANNELS: u8 = Scope::Channels as u8;
+pub const MEMBERS: u8 = Scope::Members as u8;
+pub const WEBHOOKS: u8 = Scope::Webhooks as u8;
+pub const CONTENT: u8 = Scope::Content as u8;
+const NO_SCOPE: u8 = u8::MAX;
 
-impl<'a> ApiExtractor<'a> for Bearer {
+/// Says that a token for some channels opens the operation, too: its rules look at one channel and refuse another, or it shows the
+/// token's user alone.
+pub const IN_CHANNEL: bool = true;
+
+/// The caller of a session, whose token comes as a bearer token or in a browser's cookie; or of a program's token with the scope that
+/// the handler names, as in `Bearer<READ>` or `Bearer<READ, IN_CHANNEL>`. `Bearer` alone refuses programs, so that a new operation is
+/// closed to them until somebody decides.
+pub struct Bearer<const SCOPE: u8 = NO_SCOPE, const IS_FOR_ONE_CHANNEL: bool = false>(pub Caller);
+
+impl<const SCOPE: u8, const IS_FOR_ONE_CHANNEL: bool> Bearer<SCOPE, IS_FOR_ONE_CHANNEL> {
+    const NEED: Need = match SCOPE {
+        NO_SCOPE => Need::Session,
+        scope => Need::Scope { scope: Scope::ALL[scope as usize], is_for_one_channel: IS_FOR_ONE_CHANNEL },
+    };
+}
+
+impl<'a, const SCOPE: u8, const IS_FOR_ONE_CHANNEL: bool> ApiExtractor<'a> for Bearer<SCOPE, IS_FOR_ONE_CHANNEL> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
     type ParamType = ();
     type ParamRawType = ();
@@ -83,21 +106,40 @@ impl<'a> ApiExtractor<'a> for Bearer {
     }
 
     fn security_schemes() -> Vec<&'static str> {
-        vec!["Bearer", "Cookie"]
+        [vec!["Bearer", "Cookie"], said_of_tokens(Self::NEED)].concat()
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        if let Some(caller) = session(req).await? {
-            return Ok(Bearer(caller));
-        }
-        count_without_session(req).await?;
-        Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into())
+        Ok(Bearer(require_caller(req, Self::NEED).await?))
     }
+}
+
+/// The extension of an operation that a token for some channels opens, too.
+pub const FOR_SOME_CHANNELS: &str = "x-token-for-some-channels";
+
+/// What the document says of an operation's tokens: the scope, and [`FOR_SOME_CHANNELS`]. It is given among the security schemes, since
+/// an extractor can say nothing else of its operation; `document/finish.rs` takes it out of these.
+fn said_of_tokens(need: Need) -> Vec<&'static str> {
+    match need {
+        Need::Scope { scope, is_for_one_channel: true } => vec![scope.as_str(), FOR_SOME_CHANNELS],
+        Need::Scope { scope, is_for_one_channel: false } => vec![scope.as_str()],
+        Need::Session | Need::AnyToken => Vec::new(),
+    }
+}
+
+/// The caller of the request's session or token. 401 without one, which counts towards the rate of the client's address; 403 if the
+/// token is not what the operation needs.
+pub async fn require_caller(req: &Request, need: Need) -> Result<Caller> {
+    if let Some(caller) = session(req, need).await? {
+        return Ok(caller);
+    }
+    count_without_session(req).await?;
+    Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))
 }
 
 /// The description of the bearer token in the OpenAPI document.
 const BEARER: &str = "`Authorization: Bearer <access token>`, issued by log-in; or `Bearer tdg_…`, the token of a program, which is made \
-    by `POST /users/{user_id}/tokens` and opens the operations of its scopes.";
+    by `POST /users/{user_id}/tokens` and opens the operations whose `x-token-scope` is one of its scopes.";
 
 /// The description of the cookie in the OpenAPI document.
 const COOKIE: &str = "Set by a log-in with `cookie: true`; `ID` stands for the server's own identifier, and over plain http the \
@@ -117,17 +159,17 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
     };
     app.limits.user(known.share())?;
-    Ok(admit(req, known)?)
+    Ok(admit(req, known, Need::Session)?)
 }
 
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
-async fn session(req: &Request) -> Result<Option<Caller>> {
-    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req).await } else { by_cookie(req) }
+async fn session(req: &Request, need: Need) -> Result<Option<Caller>> {
+    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req, need).await } else { by_cookie(req, need) }
 }
 
 /// The caller of the bearer token, if one is sent.
-async fn by_authorization(req: &Request) -> Result<Option<Caller>> {
+async fn by_authorization(req: &Request, need: Need) -> Result<Option<Caller>> {
     let app = app(req);
     let Some(value) = req.headers().get(header::AUTHORIZATION) else { return Ok(None) };
     let token = bearer_token(value.to_str().unwrap_or_default())?;
@@ -136,12 +178,12 @@ async fn by_authorization(req: &Request) -> Result<Option<Caller>> {
         count_without_session(req).await?;
         return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
     };
-    admit(req, caller).map(Some)
+    admit(req, caller, need).map(Some)
 }
 
 /// The caller of the session in a browser's cookie, if there is a live one. A GET may be a link that somebody has followed, so that
 /// it writes nothing from here on.
-fn by_cookie(req: &Request) -> Result<Option<Caller>> {
+fn by_cookie(req: &Request, need: Need) -> Result<Option<Caller>> {
     let app = app(req);
     let cookies = Cookies::of(req, app);
     let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
@@ -151,7 +193,7 @@ fn by_cookie(req: &Request) -> Result<Option<Caller>> {
     if matches!(*req.method(), Method::GET | Method::HEAD) {
         db::ban_writes();
     }
-    admit(req, caller).map(Some)
+    admit(req, caller, need).map(Some)
 }
 
 /// The caller of an access token, if its session is live.
@@ -171,12 +213,12 @@ fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
     session.map_or(Ok(None), |session| app.caller(session))
 }
 
-/// Admits a request with a live session. 403 if it is a program's whose token is not for the operation, 409 if it is meant for
+/// Admits a request with a live session. 403 if it is a program's whose token is not what the operation needs, 409 if it is meant for
 /// another user than the session's.
-fn admit(req: &Request, caller: Caller) -> Result<Caller> {
+fn admit(req: &Request, caller: Caller, need: Need) -> Result<Caller> {
+    caller.grant.require(need)?;
     let template = req.data().map_or("", |PathPattern(template)| template);
     let template = template.strip_prefix("/api/v1").unwrap_or(template);
-    caller.grant.require_operation(req.method().as_str(), template)?;
     let frees = req.method() == Method::DELETE && !FREES_NOTHING.iter().any(|part| template.contains(part));
     if frees || ENDS.contains(&template) || caller.has_platform_role(PlatformRole::Superadmin) {
         db::lift_floor();
@@ -195,12 +237,12 @@ pub(super) fn app(req: &Request) -> &App {
     req.data().expect("the application is installed in routes()")
 }
 
-/// The caller of an operation that also works without a session. A bearer token that is sent must be valid.
+/// The caller of an operation that also works without a session. A bearer token that is sent must be valid, and no program's.
 pub struct MaybeBearer(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for MaybeBearer {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(MaybeBearer(session(req).await?))
+        Ok(MaybeBearer(session(req, Need::Session).await?))
     }
 }
 
@@ -209,7 +251,7 @@ pub struct MaybeUser(pub Option<UserId>);
 
 impl<'a> FromRequest<'a> for MaybeUser {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(MaybeUser(session(req).await.ok().flatten().map(|caller| caller.user)))
+        Ok(MaybeUser(session(req, Need::Session).await.ok().flatten().map(|caller| caller.user)))
     }
 }
 
@@ -243,17 +285,29 @@ async fn count_without_session(req: &Request) -> Result<()> {
 }
 
 /// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. Cookies are not looked
-/// at: a feed's address may be a link in a message, and a click would post in the reader's name. The
-/// request counts towards the rate of the slug, and without a session towards that of the client's address.
+/// at: a feed's address may be a link in a message, and a click would post in the reader's name. A program's token needs the scope
+/// `post`. The request counts towards the rate of the slug, and without a session towards that of the client's address.
 pub struct Feeder {
     pub caller: Option<Caller>,
     /// Whether a webhook has the slug: a guess costs the writer nothing.
     pub is_known_slug: bool,
 }
 
-impl<'a> FromRequest<'a> for Feeder {
-    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let caller = by_authorization(req).await?;
+impl Feeder {
+    const NEED: Need = Need::Scope { scope: Scope::Post, is_for_one_channel: false };
+}
+
+impl<'a> ApiExtractor<'a> for Feeder {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn security_schemes() -> Vec<&'static str> {
+        said_of_tokens(Self::NEED)
+    }
+
+    async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
+        let caller = by_authorization(req, Self::NEED).await?;
         if caller.is_none() {
             count_without_session(req).await?;
         }

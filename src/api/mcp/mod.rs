@@ -14,11 +14,10 @@ mod write;
 use std::sync::LazyLock;
 
 use poem::{
-    Body, IntoResponse, Request, RequestBody, Response, handler,
+    Body, IntoResponse, Request, Response, handler,
     http::StatusCode,
     web::{Data, Json},
 };
-use poem_openapi::{ApiExtractor, ExtractParamOptions};
 use serde_json::Value;
 
 use self::{
@@ -28,12 +27,12 @@ use self::{
 use super::{
     document::Methods,
     http::{
-        auth::Bearer,
+        auth::require_caller,
         body::{self, WITHOUT_SESSION},
     },
 };
 use crate::{
-    domain::access::Caller,
+    domain::{access::Caller, scopes::Need},
     error::{Error, Result},
     state::App,
 };
@@ -57,7 +56,7 @@ pub async fn answer(req: &Request, app: Data<&App>, body: Body) -> poem::Result<
     if !app.origins.may_open_socket(req) {
         return Ok("this origin is not allowed".with_status(StatusCode::FORBIDDEN).into_response());
     }
-    let Bearer(caller) = Bearer::from_request(req, &mut RequestBody::default(), ExtractParamOptions::default()).await?;
+    let caller = require_caller(req, Need::AnyToken).await?;
     let bytes = body::read_json_bytes(req, body, WITHOUT_SESSION).await?;
     let version = req.header(VERSION).unwrap_or(ASSUMED);
     if !VERSIONS.contains(&version) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, IN_CHANNEL, READ},
             envelope::{Success, ok},
         },
         tags::Tag,
@@ -26,7 +26,12 @@ impl Api {
     ///
     /// Answers a post or a reply with its channel, as a link to the message needs them. For members of its channel.
     #[oai(path = "/messages/:message_id", method = "get", operation_id = "getMessage", tag = "Tag::Messages")]
-    async fn get(&self, caller: Bearer, app: Data<&App>, message_id: Path<MessageId>) -> Result<Success<SingleMessage>> {
+    async fn get(
+        &self,
+        caller: Bearer<READ, IN_CHANNEL>,
+        app: Data<&App>,
+        message_id: Path<MessageId>,
+    ) -> Result<Success<SingleMessage>> {
         let (message, place) = app.db.read(|conn| linked_message::get(conn, caller.0, *message_id))?;
         let channel = MessageChannel { id: message.channel, name: place.name, is_private: place.is_private, is_dm: place.is_dm };
         Ok(ok("Data retrieved successfully", SingleMessage { message, channel }))

@@ -24,7 +24,7 @@ use self::{
 };
 use super::{
     http::{
-        auth::Bearer,
+        auth::{Bearer, IN_CHANNEL, POST, READ},
         body::{Body, Text},
         envelope::{Created, Success, created, ok},
         framework_traits::Null,
@@ -66,7 +66,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/messages", method = "post", operation_id = "createMessage", tag = "Tag::Messages")]
     async fn create(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<NewMessage>,
@@ -86,7 +86,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/messages", method = "put", operation_id = "updateMessage", tag = "Tag::Messages")]
     async fn edit(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<EditMessage>,
@@ -111,7 +111,7 @@ impl Api {
     )]
     async fn delete(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
@@ -127,7 +127,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/messages", method = "get", operation_id = "listMessages", tag = "Tag::Messages")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         address: Address,
@@ -168,7 +168,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/read", method = "put", operation_id = "markChannelRead", tag = "Tag::Messages")]
     async fn read(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<ReadMark>,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, IN_CHANNEL, POST, READ},
             body::{Body, Text},
             envelope::{Success, ok},
             framework_traits::Null,
@@ -51,7 +51,7 @@ impl Api {
     )]
     async fn add(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
@@ -66,7 +66,7 @@ impl Api {
     #[oai(path = "/reactions/:channel_id", method = "post", operation_id = "addNamedReaction", tag = "Tag::Messages")]
     async fn add_named(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<NewReaction>,
@@ -86,7 +86,7 @@ impl Api {
     )]
     async fn remove(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
@@ -108,7 +108,7 @@ impl Api {
     )]
     async fn pin(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
@@ -122,7 +122,7 @@ impl Api {
     #[oai(path = "/channels/pin/:channel_id/thread", method = "post", operation_id = "pinThread", tag = "Tag::Messages")]
     async fn pin_thread(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<NewPin>,
@@ -141,7 +141,7 @@ impl Api {
     )]
     async fn unpin_thread(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         thread_id: Path<MessageId>,
@@ -160,7 +160,7 @@ impl Api {
     )]
     async fn unpin_message(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
@@ -177,7 +177,7 @@ impl Api {
     )]
     async fn unpin(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
@@ -191,7 +191,7 @@ impl Api {
     #[oai(path = "/channels/:channel_id/pins", method = "get", operation_id = "listPinnedMessages", tag = "Tag::Messages")]
     async fn pins(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         address: Address,

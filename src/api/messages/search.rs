@@ -11,7 +11,7 @@ use poem_openapi::{
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, READ},
             body::Text,
             listing::{self, Address, Listed, ShallowOffset, Size, answer_list, fill},
             rows::Rows,
@@ -42,7 +42,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/search", method = "get", operation_id = "searchMessages", tag = "Tag::Messages")]
     async fn search(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,

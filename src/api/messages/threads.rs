@@ -18,7 +18,7 @@ use super::{
 use crate::{
     api::{
         http::{
-            auth::{AccessToken, Bearer},
+            auth::{AccessToken, Bearer, IN_CHANNEL, POST, READ},
             body::{Body, Text, into_string},
             envelope::{Created, Success, created, ok},
             framework_traits::Null,
@@ -76,7 +76,7 @@ impl Api {
     )]
     async fn list_all(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -122,7 +122,7 @@ impl Api {
     #[oai(path = "/threads/channels/:channel_id", method = "get", operation_id = "listChannelThreads", tag = "Tag::Threads")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         token: AccessToken,
@@ -159,7 +159,7 @@ impl Api {
     #[oai(path = "/threads/:id", method = "post", operation_id = "createThread", tag = "Tag::Threads")]
     async fn create(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         /// The channel.
         #[oai(name = "id")]
@@ -181,7 +181,7 @@ impl Api {
     #[oai(path = "/threads/:id", method = "get", operation_id = "getThread", tag = "Tag::Threads")]
     async fn get(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         /// The thread.
         #[oai(name = "id")]
@@ -203,7 +203,7 @@ impl Api {
     #[oai(path = "/threads/:id/read", method = "put", operation_id = "markThreadRead", tag = "Tag::Threads")]
     async fn read(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         /// The thread.
         #[oai(name = "id")]
@@ -228,7 +228,7 @@ impl Api {
     )]
     async fn replies(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ, IN_CHANNEL>,
         app: Data<&App>,
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
@@ -275,7 +275,7 @@ impl Api {
     #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "put", operation_id = "updateThread", tag = "Tag::Threads")]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
@@ -300,7 +300,7 @@ impl Api {
     )]
     async fn delete(
         &self,
-        caller: Bearer,
+        caller: Bearer<POST, IN_CHANNEL>,
         app: Data<&App>,
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, READ},
             body::{Body, RoleName, Text, into_string},
             envelope::{Created, Done, Success, created, done, ok},
             framework_traits::Nullable,
@@ -66,7 +66,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/bots", method = "get", operation_id = "listBots", tag = "Tag::Bots")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,

@@ -13,7 +13,7 @@ use crate::{
             channel_objects::{self, ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
         },
         http::{
-            auth::Bearer,
+            auth::{Bearer, CHANNELS, READ},
             body::{Body, Text, into_string},
             envelope::{Success, ok},
             listing::{
@@ -46,7 +46,7 @@ impl Api {
     )]
     async fn channels(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -85,7 +85,7 @@ impl Api {
     )]
     async fn user_channels(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -116,7 +116,7 @@ impl Api {
     )]
     async fn user_not_channels(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -145,7 +145,7 @@ impl Api {
     )]
     async fn archived_channels(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -175,7 +175,7 @@ impl Api {
     )]
     async fn archive_channel(
         &self,
-        caller: Bearer,
+        caller: Bearer<CHANNELS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<ArchiveChannel>,

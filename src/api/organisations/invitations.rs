@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, MEMBERS},
             body::{Body, List, RoleName, Text, into_strings},
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Offset, PageNumber, Paged, Size, fill, paged},
@@ -52,7 +52,12 @@ impl Api {
     /// the answer differ from the mailed ones: they let the invited person in, but do not verify the address. Nobody
     /// invites to a role with rights that they lack.
     #[oai(path = "/invite", method = "post", operation_id = "createInvitations", tag = "Tag::Invitations")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<InvitationList>> {
+    async fn create(
+        &self,
+        caller: Bearer<MEMBERS>,
+        app: Data<&App>,
+        body: Body<NewInvitations>,
+    ) -> Result<Created<InvitationList>> {
         let NewInvitations { org_id, emails, role } = body.0;
         let emails = into_strings(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
@@ -72,7 +77,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/invites", method = "get", operation_id = "listInvitations", tag = "Tag::Invitations")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -109,7 +114,7 @@ impl Api {
     ///
     /// Its link no longer works. For its sender and for holders of `remove:members`.
     #[oai(path = "/invite/:invite_id", method = "delete", operation_id = "cancelInvitation", tag = "Tag::Invitations")]
-    async fn cancel(&self, caller: Bearer, app: Data<&App>, invite_id: Path<InvitationId>) -> Result<Done> {
+    async fn cancel(&self, caller: Bearer<MEMBERS>, app: Data<&App>, invite_id: Path<InvitationId>) -> Result<Done> {
         app.db.write(move |tx| invitations::cancel(tx, caller.0, *invite_id)).await?;
         Ok(done("Invitation cancelled successfully"))
     }
@@ -119,7 +124,7 @@ impl Api {
     /// Mails each address a new link, which works for seven days; the former link no longer works. If one of the
     /// addresses has no pending invitation, nothing is sent.
     #[oai(path = "/invite/resend", method = "post", operation_id = "resendInvitations", tag = "Tag::Invitations")]
-    async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
+    async fn resend(&self, caller: Bearer<MEMBERS>, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
         let (org_id, emails) = (body.0.org_id, into_strings(body.0.emails));
         app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, caller.0, org_id, &emails)).await?;
         Ok(ok("success", "Invitations sent successfully".to_owned()))

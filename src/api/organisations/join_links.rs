@@ -8,7 +8,7 @@ use crate::{
     api::{
         accounts::{LoggedIn, link_purpose::Status},
         http::{
-            auth::{Bearer, MaybeBearer, Visitor},
+            auth::{Bearer, MEMBERS, MaybeBearer, Visitor},
             body::{Body, RoleName, Text, into_string},
             envelope::{Created, Success, created, ok},
             framework_traits::Null,
@@ -44,7 +44,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/join-links", method = "post", operation_id = "createJoinLink", tag = "Tag::Invitations")]
     async fn create(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<NewJoinLink>,
@@ -69,7 +69,12 @@ impl Api {
     /// Newest first, the ended ones of the last 30 days included. Needs `invite:members` for the caller's own links, and also
     /// `remove:members` for those of others.
     #[oai(path = "/organisations/:org_id/join-links", method = "get", operation_id = "listJoinLinks", tag = "Tag::Invitations")]
-    async fn list(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<JoinLink>>> {
+    async fn list(
+        &self,
+        caller: Bearer<MEMBERS>,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+    ) -> Result<Success<Vec<JoinLink>>> {
         let listed = app.db.read(|conn| join_links::list(conn, caller.0, *org_id))?;
         Ok(ok("Join links retrieved successfully", listed.into_iter().map(JoinLink::from).collect()))
     }
@@ -85,7 +90,7 @@ impl Api {
     )]
     async fn delete(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         link_id: Path<JoinLinkId>,

@@ -11,7 +11,7 @@ use crate::{
     api::{
         accounts::custom_status::CustomStatus,
         http::{
-            auth::Bearer,
+            auth::{Bearer, MEMBERS, READ},
             body::{Body, RoleName, Text, into_string},
             envelope::{Done, Success, done, ok},
             framework_traits::Nullable,
@@ -52,7 +52,13 @@ impl Api {
     ///
     /// For superadmins of the server. Everybody else invites, and gets 403 whether there is such an organisation or not.
     #[oai(path = "/organisations/:org_id/users", method = "post", operation_id = "addOrganisationMember", tag = "Tag::Members")]
-    async fn add(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, body: Body<NewMember>) -> Result<Done> {
+    async fn add(
+        &self,
+        caller: Bearer<MEMBERS>,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        body: Body<NewMember>,
+    ) -> Result<Done> {
         let NewMember { user_id, role } = body.0;
         let role = role.map(|role| role.0);
         app.db.write_sized(body.1, move |tx| members::add(tx, caller.0, *org_id, user_id, role.as_deref())).await?;
@@ -67,7 +73,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/users", method = "get", operation_id = "listOrganisationMembers", tag = "Tag::Members")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -118,7 +124,7 @@ impl Api {
     )]
     async fn search(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
@@ -147,7 +153,7 @@ impl Api {
     )]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         user_id: Path<UserId>,
@@ -169,7 +175,7 @@ impl Api {
     )]
     async fn update_role(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         user_id: Path<UserId>,
@@ -190,7 +196,7 @@ impl Api {
     )]
     async fn update_status(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         user_id: Path<UserId>,
@@ -213,7 +219,7 @@ impl Api {
     )]
     async fn remove(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         user_id: Path<UserId>,
@@ -247,7 +253,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/metrics", method = "get", operation_id = "getOrganisationMetrics", tag = "Tag::Members")]
     async fn metrics(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         /// The number of last days; default 7.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     http::{
-        auth::Bearer,
+        auth::{Bearer, MEMBERS, READ},
         body::{Body, Text, into_string},
         envelope::{Created, NoContent, Success, created, ok},
     },
@@ -49,7 +49,7 @@ impl Api {
 
     /// Read an organisation
     #[oai(path = "/organisations/:org_id", method = "get", operation_id = "getOrganisation", tag = "Tag::Organisations")]
-    async fn get(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Organisation>> {
+    async fn get(&self, caller: Bearer<READ>, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Organisation>> {
         Ok(ok("Organization retrieved successfully", read(&app, caller.0, *org_id).await?))
     }
 
@@ -57,7 +57,7 @@ impl Api {
     #[oai(path = "/organisations/slug/:slug", method = "get", operation_id = "getOrganisationBySlug", tag = "Tag::Organisations")]
     async fn get_by_slug(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         slug: Path<Text<organisations::slugs::Slug>>,
     ) -> Result<Success<Organisation>> {
@@ -78,7 +78,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id", method = "put", operation_id = "updateOrganisation", tag = "Tag::Organisations")]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<EditOrganisation>,

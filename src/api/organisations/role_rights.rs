@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, IN_CHANNEL, READ},
             envelope::{Success, ok},
         },
         tags::Tag,
@@ -30,7 +30,7 @@ impl Api {
     ///
     /// Lists the rights that roles are made of. They are the same in all organisations.
     #[oai(path = "/permissions", method = "get", operation_id = "listPermissions", tag = "Tag::Roles")]
-    async fn list(&self, _caller: Bearer) -> Result<Success<Vec<Permission>>> {
+    async fn list(&self, _caller: Bearer<READ, IN_CHANNEL>) -> Result<Success<Vec<Permission>>> {
         Ok(ok("Permissions retrieved successfully", Right::ALL.iter().map(Permission::from).collect()))
     }
 }

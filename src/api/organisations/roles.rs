@@ -10,7 +10,7 @@ use super::role_rights::{PermissionList, Permissions};
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, MEMBERS, READ},
             body::{Body, Text, into_string},
             envelope::{Created, Success, created, ok},
             framework_traits::{Null, Nullable},
@@ -33,7 +33,7 @@ impl Api {
     /// Lists the built-in roles, then the organisation's custom roles. For members. Requests name a role by its `id`, its
     /// `uuid`, its `name` or its `key`, the last two without regard to case.
     #[oai(path = "/organisations/:org_id/roles", method = "get", operation_id = "listRoles", tag = "Tag::Roles")]
-    async fn list(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<Role>>> {
+    async fn list(&self, caller: Bearer<READ>, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<Role>>> {
         let listed = app.db.read(|conn| roles::list(conn, caller.0, *org_id))?;
         Ok(ok("Roles retrieved successfully", listed.into_iter().map(Role::from).collect()))
     }
@@ -44,7 +44,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/roles", method = "post", operation_id = "createRole", tag = "Tag::Roles")]
     async fn create(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<NewRole>,
@@ -62,7 +62,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "get", operation_id = "getRole", tag = "Tag::Roles")]
     async fn get(
         &self,
-        caller: Bearer,
+        caller: Bearer<READ>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,
@@ -78,7 +78,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "put", operation_id = "updateRole", tag = "Tag::Roles")]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,
@@ -105,7 +105,7 @@ impl Api {
     )]
     async fn permissions(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,
@@ -124,7 +124,7 @@ impl Api {
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", operation_id = "deleteRole", tag = "Tag::Roles")]
     async fn delete(
         &self,
-        caller: Bearer,
+        caller: Bearer<MEMBERS>,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{Bearer, Visitor},
+            auth::{Bearer, CONTENT, Visitor},
             body::{Body, Text},
             envelope::{Created, NoContent, Success, created, ok},
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
@@ -33,7 +33,7 @@ impl Api {
     ///
     /// For administrators of the server.
     #[oai(path = "/blog_categories", method = "post", operation_id = "createBlogCategory", tag = "Tag::Blogs")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewCategory>) -> Result<Created<Category>> {
+    async fn create(&self, caller: Bearer<CONTENT>, app: Data<&App>, body: Body<NewCategory>) -> Result<Created<Category>> {
         let made = app.db.write_sized(body.1, move |tx| blog_categories::create(tx, caller.0, &body.name)).await?;
         Ok(created("Blog category created successfully.", Category::from(made)))
     }
@@ -68,7 +68,7 @@ impl Api {
     ///
     /// The category must have no blog posts. For administrators of the server.
     #[oai(path = "/blog_categories/:category_id", method = "delete", operation_id = "deleteBlogCategory", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, category_id: Path<CategoryId>) -> Result<NoContent> {
+    async fn delete(&self, caller: Bearer<CONTENT>, app: Data<&App>, category_id: Path<CategoryId>) -> Result<NoContent> {
         app.db.write(move |tx| blog_categories::delete(tx, caller.0, *category_id)).await?;
         Ok(NoContent::NoContent)
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{Bearer, Visitor},
+            auth::{Bearer, CONTENT, Visitor},
             body::{Body, Text},
             envelope::{Done, NoContent, PlainCreated, Success, created_without_data, done, ok},
             listing::{self, Address, Listed, Offset, PageNumber, Size, answer_list, fill},
@@ -39,7 +39,7 @@ impl Api {
     ///
     /// For administrators of the server.
     #[oai(path = "/blogs", method = "post", operation_id = "createBlog", tag = "Tag::Blogs")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<PlainCreated> {
+    async fn create(&self, caller: Bearer<CONTENT>, app: Data<&App>, body: Body<NewBlog>) -> Result<PlainCreated> {
         let NewBlog { content, category_id, title, image_url } = body.0;
         let new = blog_posts::New {
             title: title.unwrap_or_default().0,
@@ -99,7 +99,7 @@ impl Api {
     ///
     /// Deletes the post with its feedback. For administrators of the server.
     #[oai(path = "/blogs/:blog_id", method = "delete", operation_id = "deleteBlog", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, blog_id: Path<BlogId>) -> Result<NoContent> {
+    async fn delete(&self, caller: Bearer<CONTENT>, app: Data<&App>, blog_id: Path<BlogId>) -> Result<NoContent> {
         let (caller, id) = (caller.0, *blog_id);
         app.db.write_in_steps(move |tx| Ok(blog_posts::delete_slice(tx, caller, id)?.then_some(()))).await?;
         Ok(NoContent::NoContent)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{Bearer, Visitor},
+            auth::{Bearer, CONTENT, Visitor},
             body::{Body, Text},
             envelope::{UncodedCreated, ok_without_code},
             listing::{self, Address, Filled, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
@@ -34,7 +34,12 @@ impl Api {
     ///
     /// The testimonial is public, under the name and with the picture of the caller's account.
     #[oai(path = "/testimonials", method = "post", operation_id = "createTestimonial", tag = "Tag::Testimonials")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewTestimonial>) -> Result<UncodedCreated<Testimonial>> {
+    async fn create(
+        &self,
+        caller: Bearer<CONTENT>,
+        app: Data<&App>,
+        body: Body<NewTestimonial>,
+    ) -> Result<UncodedCreated<Testimonial>> {
         let Body(NewTestimonial { company_name, content }, bytes) = body;
         let made = app.db.write_sized(bytes, move |tx| testimonials::create(tx, caller.0, &company_name, &content)).await?;
         Ok(UncodedCreated::Created(ok_without_code("Testimonial created successfully", Testimonial::from(made))))

@@ -8,7 +8,7 @@ use super::history_entry::Attempt;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{Bearer, IN_CHANNEL, WEBHOOKS},
             body::Body,
             envelope::{Success, ok},
             secret_text::Secret,
@@ -41,7 +41,7 @@ impl Api {
     )]
     async fn rotate_secret(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -60,7 +60,7 @@ impl Api {
     #[oai(path = "/webhooks/:channel_id/:webhook_id/test", method = "post", operation_id = "testWebhook", tag = "Tag::Webhooks")]
     async fn test(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -84,7 +84,7 @@ impl Api {
     )]
     async fn replay(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -108,7 +108,7 @@ impl Api {
     )]
     async fn replay_all(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,

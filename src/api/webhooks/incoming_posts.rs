@@ -12,7 +12,7 @@ use super::incoming::{Feed, Incoming};
 use crate::{
     api::{
         http::{
-            auth::{Bearer, Feeder},
+            auth::{Bearer, Feeder, IN_CHANNEL, POST},
             body::{Body, Text},
             envelope::{FeedAnswer, ProgramAnswer, webhook_post_answer},
         },
@@ -41,7 +41,7 @@ impl Api {
     /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
     /// history records the feed. Each feed makes a post of its own: a `thread_id` in the body is ignored.
     #[oai(path = "/webhooks/feed/backend-queue", method = "post", operation_id = "feedChannel", tag = "Tag::Webhooks")]
-    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
+    async fn queue(&self, caller: Bearer<POST, IN_CHANNEL>, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
         let message = app

@@ -15,7 +15,7 @@ use serde::Serialize;
 use self::history_entry::Attempt;
 use super::{
     http::{
-        auth::Bearer,
+        auth::{Bearer, IN_CHANNEL, WEBHOOKS},
         body::{Body, List, Text, into_string, into_strings},
         envelope::{Created, NoContent, Success, created, ok},
         framework_traits::Nullable,
@@ -54,7 +54,12 @@ impl Api {
     /// Answers the channel's oldest webhook. All webhooks of a channel are for the channel's owner and for holders of
     /// `manage:webhooks`.
     #[oai(path = "/webhooks/:channel_id", method = "get", operation_id = "getWebhook", tag = "Tag::Webhooks")]
-    async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Webhook>> {
+    async fn get(
+        &self,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+    ) -> Result<Success<Webhook>> {
         let found = app.db.read(|conn| record::oldest_of_channel(conn, caller.0, *channel_id))?;
         Ok(ok("Webhook fetched successfully", Webhook::new(&app.site, found)))
     }
@@ -67,7 +72,7 @@ impl Api {
     #[oai(path = "/webhooks/:channel_id", method = "post", operation_id = "createWebhook", tag = "Tag::Webhooks")]
     async fn create(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         body: Body<NewWebhook>,
@@ -99,7 +104,7 @@ impl Api {
     #[oai(path = "/webhooks/:channel_id/all", method = "get", operation_id = "listWebhooks", tag = "Tag::Webhooks")]
     async fn list(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         address: Address,
@@ -128,7 +133,7 @@ impl Api {
     )]
     async fn history(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -158,7 +163,7 @@ impl Api {
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", operation_id = "updateWebhook", tag = "Tag::Webhooks")]
     async fn update(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -188,7 +193,7 @@ impl Api {
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "delete", operation_id = "deleteWebhook", tag = "Tag::Webhooks")]
     async fn delete(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -212,7 +217,7 @@ impl Api {
     )]
     async fn change_status(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
@@ -240,7 +245,7 @@ impl Api {
     )]
     async fn rotate_slug(
         &self,
-        caller: Bearer,
+        caller: Bearer<WEBHOOKS, IN_CHANNEL>,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,

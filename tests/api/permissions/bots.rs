@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::json;
 use tidings::domain::scopes::Scope;
 
-use super::{Row, Stage, table};
+use super::{Row, Stage, documented, table};
 use crate::{
     harness::{Client, text},
+    operations::Operation,
     scene::{ADMIN, GUEST, MEMBER, OWNER, Scene},
 };
 
@@ -49,8 +50,7 @@ async fn with_bots() -> (Scene, Vec<Bot>) {
 }
 
 /// What is wrong with the answers of a row's operation.
-async fn wrong(stage: &Stage, bots: &[Bot], row: &Row) -> Vec<String> {
-    let is_open = Scope::ALL.into_iter().any(|scope| scope.operations().contains(&&*row.operation));
+async fn wrong(stage: &Stage, bots: &[Bot], operation: &Operation, row: &Row) -> Vec<String> {
     let callers: Vec<_> = bots.iter().map(|bot| bot.program.clone()).collect();
     let answered = stage.answers(row, &callers).await;
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ async fn wrong(stage: &Stage, bots: &[Bot], row: &Row) -> Vec<String> {
         let (status, code) = (answered.status, answered.answer["code"].as_str().unwrap_or_default());
         let is_right = match bot.gets {
             None => (status, code) == (401, "token_invalid"),
-            Some(_) if !is_open => (status, code) == (403, "session_required"),
+            Some(_) if operation.scope().is_none() => (status, code) == (403, "session_required"),
             Some(column) => status == row.expected[column],
         };
         if !is_right {
@@ -71,10 +71,10 @@ async fn wrong(stage: &Stage, bots: &[Bot], row: &Row) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bot_gets_what_its_owner_would_get_and_nothing_once_they_are_gone() {
     let (scene, bots) = with_bots().await;
-    let bots = Arc::new(bots);
+    let (bots, documented) = (Arc::new(bots), documented().await);
     let look = move |stage: Arc<Stage>, row: Row| {
-        let bots = bots.clone();
-        async move { wrong(&stage, &bots, &row).await }
+        let (bots, documented) = (bots.clone(), documented.clone());
+        async move { wrong(&stage, &bots, &documented[&row.operation], &row).await }
     };
     let rows = table().into_iter().filter(Row::heeds_session).collect();
     let wrong = Stage::of(scene).each_row(rows, look).await.concat();

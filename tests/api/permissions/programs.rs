@@ -1,27 +1,21 @@
 //! The same table for programs with tokens of the owner, by their scopes and channels.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
-use tidings::domain::scopes::{self, Scope};
-
-use super::{Row, Stage, table};
+use super::{Row, Stage, documented, table};
 use crate::{
     harness::Client,
+    operations::Operation,
     scene::{OWNER, Scene},
 };
 
 /// Operations of a token for some channels that show its user alone, whatever the channels are.
 const PERSONAL: [&str; 4] = ["GET /profile", "GET /users/me", "GET /permissions", "GET /token/connection"];
 
-fn scope_of(operation: &str) -> Option<Scope> {
-    Scope::ALL.into_iter().find(|scope| scope.operations().contains(&operation))
-}
-
 /// What is wrong with the answers of a row's operation.
-async fn wrong(stage: &Stage, row: &Row) -> Vec<String> {
+async fn wrong(stage: &Stage, operation: &Operation, row: &Row) -> Vec<String> {
     let programs = &stage.scene.programs;
-    let (owner, is_for_one_channel) = (row.expected[OWNER], scopes::admits_channel_limited_tokens(&row.operation));
-    let scope = scope_of(&row.operation);
+    let (owner, scope) = (row.expected[OWNER], operation.scope());
     let mut callers: Vec<(&str, &Client)> = vec![("all scopes", &programs.all)];
     if let Some(scope) = scope {
         let (_, but) = programs.but.iter().find(|(of, _)| *of == scope).unwrap();
@@ -42,7 +36,7 @@ async fn wrong(stage: &Stage, row: &Row) -> Vec<String> {
                 (status, code) == (403, "scope_missing")
                     && answered.answer["message"] == format!("The token lacks the scope {}", scope.as_str())
             }
-            (_, _) if !is_for_one_channel => (status, code) == (403, "token_limited"),
+            (_, _) if !operation.is_for_some_channels() => (status, code) == (403, "token_limited"),
             ("in this channel", _) => status == owner,
             (_, _) => {
                 status >= 400 || PERSONAL.contains(&&*row.operation) || row.operation == "GET /channels/{channel_id}/user-exist"
@@ -57,15 +51,22 @@ async fn wrong(stage: &Stage, row: &Row) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_does_what_its_scopes_and_channels_open_and_nothing_else() {
-    let look = |stage: Arc<Stage>, row: Row| async move { wrong(&stage, &row).await };
+    let documented = documented().await;
+    let look = move |stage: Arc<Stage>, row: Row| {
+        let documented = documented.clone();
+        async move { wrong(&stage, &documented[&row.operation], &row).await }
+    };
     let rows = table().into_iter().filter(Row::heeds_session).collect();
     let wrong = Stage::of(Scene::make().await).each_row(rows, look).await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test]
-fn each_operation_of_a_scope_is_one_of_the_server() {
-    let known: BTreeSet<_> = table().into_iter().map(|row| row.operation).collect();
-    let listed = Scope::ALL.into_iter().flat_map(Scope::operations);
-    assert_eq!(listed.filter(|operation| !known.contains(**operation)).collect::<Vec<_>>(), Vec::<&&str>::new());
+#[tokio::test]
+async fn an_operation_of_a_channel_that_has_a_scope_admits_tokens_for_channels() {
+    let documented = documented().await;
+    let of_channels: Vec<_> =
+        documented.values().filter(|one| one.path.contains("/{channel_id}") && one.scope().is_some()).collect();
+    assert!(of_channels.len() > 40, "only {} operations", of_channels.len());
+    let refusing = of_channels.into_iter().filter(|one| !one.is_for_some_channels());
+    assert_eq!(refusing.map(Operation::name).collect::<Vec<_>>(), Vec::<String>::new());
 }
