@@ -18,6 +18,7 @@ mod socket;
 #[path = "../stand_in/centrifugo.rs"]
 mod stand_in;
 mod start;
+mod tables;
 mod target;
 mod wire;
 

@@ -1,4 +1,4 @@
-//! Permissions of every operation for every kind of caller, as `permissions.md` says. What a caller may not know of
+//! Permissions of every operation for every kind of caller, as `tests/api/tables/` says. What a caller may not know of
 //! looks exactly like what does not exist.
 
 mod bots;
@@ -18,6 +18,7 @@ use crate::{
     names::Names,
     operations::{Operation, operations},
     scene::{ADMIN, Answered, CALLERS, OWNER, Scene, call, value_of},
+    tables::{areas, rows},
 };
 
 pub struct Row {
@@ -29,16 +30,16 @@ pub struct Row {
 }
 
 pub fn table() -> Vec<Row> {
-    let lines = include_str!("permissions.md").lines().filter(|line| line.starts_with("| `"));
-    lines
-        .map(|line| {
-            let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned());
-            let (operation, body) = (cells.next().unwrap(), cells.next().unwrap());
-            let expected: Vec<u16> = cells.map(|cell| cell.parse().unwrap_or_else(|_| panic!("a status: {line}"))).collect();
-            assert_eq!(expected.len(), CALLERS.len(), "{line}");
-            Row { operation, body, expected }
-        })
-        .collect()
+    areas().iter().flat_map(|area| rows(&area.permissions)).map(Row::of).collect()
+}
+
+impl Row {
+    fn of(cells: Vec<String>) -> Row {
+        let status = |cell: &String| cell.parse().unwrap_or_else(|_| panic!("a status: {cells:?}"));
+        let expected: Vec<u16> = cells[2..].iter().map(status).collect();
+        assert_eq!(expected.len(), CALLERS.len(), "{cells:?}");
+        Row { operation: cells[0].clone(), body: cells[1].clone(), expected }
+    }
 }
 
 /// The operations of the server's document, by their names.
@@ -189,6 +190,20 @@ async fn every_operation_has_its_row() {
     let listed: BTreeSet<_> = rows.iter().cloned().collect();
     assert_eq!(rows.len(), listed.len(), "one row for each");
     assert_eq!(listed, known);
+}
+
+#[tokio::test]
+async fn all_rows_of_an_operation_are_in_the_file_of_its_tag() {
+    let server = Server::start().await;
+    let tagged = operations(&server).await.into_iter().map(|known| (known.name(), known.document["tags"][0].clone()));
+    let tagged: BTreeMap<_, _> = tagged.collect();
+    for area in areas() {
+        for cells in rows(&area.permissions).chain(rows(&area.refusals)) {
+            let tag = tagged.get(&cells[0]).and_then(Value::as_str);
+            let tag = tag.unwrap_or_else(|| panic!("{}: {} is no operation", area.path.display(), cells[0]));
+            assert!(area.tags().any(|known| known == tag), "{}: {} has the tag {tag}", area.path.display(), cells[0]);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

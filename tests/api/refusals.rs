@@ -1,4 +1,4 @@
-//! What each operation refuses, with which code and in which words, as `refusals.md` says.
+//! What each operation refuses, with which code and in which words, as `tests/api/tables/` says.
 
 mod codes;
 
@@ -12,11 +12,12 @@ use tokio::sync::OnceCell;
 use url::form_urlencoded;
 
 use crate::{
-    documents::{is_renewing, root},
+    documents::is_renewing,
     harness::{Client, Server, unknown_id},
     names::Names,
     operations::{Operation, operations},
     scene::{Answered, CALLERS, Scene},
+    tables::{Area, areas, is_row, rows},
 };
 
 #[derive(Clone, PartialEq)]
@@ -34,6 +35,12 @@ struct Row {
 }
 
 impl Row {
+    fn of(cells: Vec<String>) -> Row {
+        let [operation, caller, parameters, body, status, code, words] =
+            cells.try_into().unwrap_or_else(|cells| panic!("seven columns: {cells:?}"));
+        Row { operation, caller, parameters, body, status, code, words }
+    }
+
     fn shown(&self) -> String {
         let quoted = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
         let cells = [&self.operation, &self.parameters, &self.body, &self.code].map(|text| quoted(text));
@@ -43,15 +50,7 @@ impl Row {
 }
 
 fn table() -> Vec<Row> {
-    let lines = include_str!("refusals.md").lines().filter(|line| line.starts_with("| `"));
-    lines
-        .map(|line| {
-            let cells: Vec<_> = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
-            let [operation, caller, parameters, body, status, code, words] =
-                cells.try_into().unwrap_or_else(|_| panic!("seven columns: {line}"));
-            Row { operation, caller, parameters, body, status, code, words }
-        })
-        .collect()
+    areas().iter().flat_map(|area| rows(&area.refusals)).map(Row::of).collect()
 }
 
 /// What each row's operation answered.
@@ -152,14 +151,16 @@ async fn every_refusal_has_the_status_the_code_and_the_words_of_its_row() {
     assert!(found.iter().all(|row| row.status.starts_with('4')), "only refusals");
 }
 
-/// Writes the table with the statuses, codes and words that were found.
+/// Writes the tables with the statuses, codes and words that were found.
 fn renew(found: &[Row]) {
     let mut found = found.iter();
-    let lines = include_str!("refusals.md").lines().map(|line| match line.starts_with("| `") {
-        true => found.next().expect("a row for each line").shown(),
-        false => line.to_owned(),
-    });
-    fs::write(root().join("tests/api/refusals.md"), lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    for Area { path, permissions, refusals } in areas() {
+        let lines = refusals.lines().map(|line| match is_row(line) {
+            true => found.next().expect("a row for each line").shown() + "\n",
+            false => format!("{line}\n"),
+        });
+        fs::write(path, permissions.clone() + &lines.collect::<String>()).unwrap();
+    }
 }
 
 #[tokio::test]
@@ -171,7 +172,7 @@ async fn every_operation_that_takes_input_has_a_row_of_bad_input() {
     let all = operations(&server).await.into_iter();
     let taking = all.filter(|operation| operation.has_body() || has_typed_parameter(&operation.document));
     let missing: Vec<_> = taking.map(|operation| operation.name()).filter(|name| !refused.contains(&**name)).collect();
-    assert!(missing.is_empty(), "no rows in refusals.md: {missing:?}");
+    assert!(missing.is_empty(), "no rows of bad input: {missing:?}");
 }
 
 /// Whether a parameter may be of the wrong type.

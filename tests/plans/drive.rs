@@ -20,6 +20,7 @@ use crate::{
     operations::Operation,
     scene::{OWNER, Scene, call},
     socket::Socket,
+    tables::{areas, rows},
 };
 
 /// How often the operations that users wait for are repeated.
@@ -28,7 +29,7 @@ pub const OFTEN: i32 = 30;
 const INSIDER: usize = 6;
 const SUPERADMIN: usize = 9;
 
-/// Calls beside the rows of `permissions.md`, for statements that depend on what is asked.
+/// Calls beside the rows of the permissions, for statements that depend on what is asked.
 const FURTHER: [(usize, &str, &str); 20] = [
     (OWNER, "GET /blogs?category=<used_category>", ""),
     (OWNER, "GET /blogs?search=engines", ""),
@@ -78,16 +79,14 @@ fn client(scene: &Scene, server: &Server, caller: usize) -> Client {
     Client { origin: server.origin.clone(), ..scene.callers[caller].clone() }
 }
 
-/// Each row of `permissions.md`, by a caller who may.
+/// Each row of the permissions, by a caller who may.
 async fn each_operation(scene: &Scene) {
-    let rows = include_str!("../api/permissions.md").lines().filter(|line| line.starts_with("| `"));
     let mut server = scene.server().await;
-    for row in rows {
-        let cells: Vec<_> = row.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`')).collect();
-        let operation = Operation::named(cells[0]);
+    for cells in areas().iter().flat_map(|area| rows(&area.permissions)) {
+        let operation = Operation::named(&cells[0]);
         for caller in [INSIDER, OWNER, SUPERADMIN] {
             let path = scene.path(&operation.method, &operation.path);
-            if call(&client(scene, &server, caller), &operation, &path, scene.body(cells[1])).await.status < 300 {
+            if call(&client(scene, &server, caller), &operation, &path, scene.body(&cells[1])).await.status < 300 {
                 break;
             }
         }

@@ -27,6 +27,8 @@ mod scene;
 mod shapes;
 #[path = "../api/socket.rs"]
 mod socket;
+#[path = "../api/tables.rs"]
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Each code is met with each of its statuses: by a row of `refusals.md`, or in a test that names it.
+//! Each code is met with each of its statuses: by a row of the tables, or in a test that names it.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
