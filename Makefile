@@ -7,7 +7,7 @@ CARGO ?= cargo
 help:
 	@echo "make check   formatting, lints, documentation"
 	@echo "make test    the Rust tests"
-	@echo "make record  renews what tests have recorded: the OpenAPI document, its examples, the generated pages; read the difference"
+	@echo "make record  renews what tests have recorded: the OpenAPI document with its examples, words of refusals, the generated pages; read the difference"
 	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
 	@echo "make client  the tests of the web client, in node and in browsers (node 20, chromium, firefox, webkit)"
 	@echo "make bench   measures the server beside the limits of the machine, and writes docs/performance.md"
@@ -24,7 +24,7 @@ test:
 	$(CARGO) test
 
 record:
-	UPDATE_DOCS=1 $(CARGO) test --test api -- refusals:: documents:: contract::
+	UPDATE_DOCS=1 $(CARGO) test --test api -- refusals:: documents::
 
 sdk:
 	$(CARGO) build --bin tidings --example listen --example receiver

@@ -136,6 +136,7 @@ pub mod wiring;
 
 use tokio::net::TcpListener;
 
+pub use crate::api::document::document_with;
 use crate::{
     clock::Clock,
     error::{Error, Result},

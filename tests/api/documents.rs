@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use generated::{agree, is_renewing};
+pub use generated::is_renewing;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 pub fn root() -> &'static Path {

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::examples::{Recorded, recorded};
+use super::examples::Recorded;
 use crate::{
     api::http::{
         auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED, FOR_SOME_CHANNELS},
@@ -44,10 +44,10 @@ struct Components {
     security_schemes: Box<RawValue>,
 }
 
-/// Finishes the generated document. Operations, tags and fields keep the order in which the code has them.
-pub fn finish(generated: &str) -> String {
+/// Finishes the generated document with the recorded examples. Operations, tags and fields keep the order in which the code has them.
+pub fn finish(generated: &str, recorded: &BTreeMap<String, Recorded>) -> String {
     let mut document: Document = serde_json::from_str(generated).expect("the framework generates a document");
-    let (recorded, unrecorded) = (recorded(), Recorded::default());
+    let unrecorded = Recorded::default();
     let mut tags = Vec::new();
     for (path, methods) in &mut document.paths {
         for (method, fields) in methods {

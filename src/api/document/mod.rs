@@ -48,7 +48,12 @@ static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
 
 /// Generates the OpenAPI document, as JSON.
 pub fn document() -> String {
-    finish::finish(&openapi_service().spec())
+    document_with(include_str!("recorded.txt"))
+}
+
+/// Generates the OpenAPI document with the examples of a recording. Tests record what it says with the examples of their run.
+pub fn document_with(recording: &str) -> String {
+    finish::finish(&openapi_service().spec(), &examples::read(recording))
 }
 
 /// Handles `GET /api/v1/openapi.json`.

@@ -141,7 +141,15 @@ pub fn agree(path: &Path, wanted: &str, fault: &str) {
         fs::write(path, wanted).unwrap();
     }
     let is = fs::read_to_string(path).unwrap_or_default();
-    assert!(is == wanted, "{} {fault}; then run `{RENEW}` and commit the result", path.display());
+    let difference = first_difference(&is, wanted);
+    assert!(is == wanted, "{} {fault}; then run `{RENEW}` and commit the result\n{difference}", path.display());
+}
+
+/// The first line in which a text is not what it should be.
+fn first_difference(is: &str, wanted: &str) -> String {
+    let same = is.lines().zip(wanted.lines()).take_while(|(is, wanted)| is == wanted).count();
+    let line = |text: &str| text.lines().nth(same).unwrap_or_default().to_owned();
+    format!("line {}: {}\nshould be: {}", same + 1, line(is), line(wanted))
 }
 
 /// Whether this run renews generated files instead of checking them.

@@ -1,16 +1,24 @@
-//! The OpenAPI document as a text in which each change is a line or two: a line for each operation, parameter, body, success and field.
+//! The OpenAPI document as a text in which each change is a line or two: a line for each operation, parameter, body, success and
+//! field. The lines of an operation end with its examples.
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-/// The text of a document. Nothing is left out of it.
-pub fn lines(mut document: Value) -> String {
+use super::Example;
+
+/// An example is broken into several lines if it is longer: a record of an account or a channel still stands in one.
+const LINE: usize = 800;
+
+/// The text of a document, and of an example for each of its operations. Nothing is left out of it.
+pub fn lines(mut document: Value, examples: &BTreeMap<String, Example>) -> String {
     let mut recording = Recording::default();
     let paths = take(&mut document, "paths");
     for (path, methods) in fields(&paths) {
         for (method, operation) in fields(methods) {
-            recording.operation(&format!("{} {path}", method.to_uppercase()), operation.clone());
+            let name = format!("{} {path}", method.to_uppercase());
+            recording.operation(&name, operation.clone());
+            recording.examples(&examples[&name]);
         }
     }
     let schemas = take(&mut document["components"], "schemas");
@@ -64,6 +72,25 @@ impl Recording {
         writeln!(self.text, "  failures: {}", failures.join(" ")).expect("a text takes all");
     }
 
+    fn examples(&mut self, Example { parameters, request, answers, refusals }: &Example) {
+        if !parameters.is_empty() {
+            self.example("example parameters", &json!(parameters));
+        }
+        if let Some(request) = request {
+            self.example("example request", request);
+        }
+        for (status, answer) in answers {
+            self.example(&format!("example {status}"), answer);
+        }
+        if !refusals.is_empty() {
+            self.example("refusal codes", &json!(refusals));
+        }
+    }
+
+    fn example(&mut self, name: &str, value: &Value) {
+        writeln!(self.text, "  {name}: {}", broken(value, 2)).expect("a text takes all");
+    }
+
     /// The name of a failure, since most operations have the same: that of the component which it refers to, or else its status.
     fn failure(&mut self, status: &str, failure: &Value) -> String {
         if let Some(component) = failure["$ref"].as_str() {
@@ -81,6 +108,22 @@ impl Recording {
             self.line(1, field, property);
         }
     }
+}
+
+/// JSON in a line; if that is too long, with a line for each field or row, so that a change shows which one it is.
+fn broken(value: &Value, indent: usize) -> String {
+    let line = value.to_string();
+    let below = |value: &Value| broken(value, indent + 2);
+    let (open, parts, close): (_, Vec<_>, _) = match value {
+        _ if line.len() <= LINE => return line,
+        Value::Object(fields) => {
+            ('{', fields.iter().map(|(name, value)| format!("{}: {}", json!(name), below(value))).collect(), '}')
+        }
+        Value::Array(rows) => ('[', rows.iter().map(below).collect(), ']'),
+        _ => return line,
+    };
+    let parts: Vec<_> = parts.iter().map(|part| format!("\n{:indent$}  {part}", "")).collect();
+    format!("{open}{}\n{:indent$}{close}", parts.join(","), "")
 }
 
 fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
