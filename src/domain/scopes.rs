@@ -1,6 +1,6 @@
 //! Scopes: what the token of a program may be used for. Each operation says in its handler's signature which scope opens it
-//! (`api/http/auth.rs`). One that names none needs a session, which a person has: passwords, sessions, tokens, bots and commands, and
-//! what makes or ends an organisation.
+//! (`api/http/auth.rs`). One that names none needs a session, which a person has: passwords, sessions, tokens, bots and
+//! commands, and what makes or ends an organisation.
 //!
 //! A scope takes rights away and gives none: what its user may not do, a token may not do either.
 

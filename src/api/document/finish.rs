@@ -143,8 +143,8 @@ impl Operation<'_> {
         self.fields.insert("responses".into(), Value::Object(responses));
     }
 
-    /// Makes extensions of what extractors say of the tokens of programs ([`FOR_SOME_CHANNELS`]). An operation without security schemes
-    /// has an empty list of them, which says that it is open.
+    /// Makes extensions of what extractors say of the tokens of programs ([`FOR_SOME_CHANNELS`]). An operation without security
+    /// schemes has an empty list of them, which says that it is open.
     fn finish_security(&mut self) {
         let mut schemes = self.fields.remove("security").unwrap_or_else(|| json!([]));
         schemes.as_array_mut().expect("it is a list").retain(|scheme| {

@@ -61,13 +61,13 @@ pub const WEBHOOKS: u8 = Scope::Webhooks as u8;
 pub const CONTENT: u8 = Scope::Content as u8;
 const NO_SCOPE: u8 = u8::MAX;
 
-/// Says that a token for some channels opens the operation, too: its rules look at one channel and refuse another, or it shows the
-/// token's user alone.
+/// Says that a token for some channels opens the operation, too: its rules look at one channel and refuse another, or it shows
+/// the token's user alone.
 pub const IN_CHANNEL: bool = true;
 
-/// The caller of a session, whose token comes as a bearer token or in a browser's cookie; or of a program's token with the scope that
-/// the handler names, as in `Bearer<READ>` or `Bearer<READ, IN_CHANNEL>`. `Bearer` alone refuses programs, so that a new operation is
-/// closed to them until somebody decides.
+/// The caller of a session, whose token comes as a bearer token or in a browser's cookie; or of a program's token with the
+/// scope that the handler names, as in `Bearer<READ>` or `Bearer<READ, IN_CHANNEL>`. `Bearer` alone refuses programs, so that a
+/// new operation is closed to them until somebody decides.
 pub struct Bearer<const SCOPE: u8 = NO_SCOPE, const IS_FOR_ONE_CHANNEL: bool = false>(pub Caller);
 
 impl<const SCOPE: u8, const IS_FOR_ONE_CHANNEL: bool> Bearer<SCOPE, IS_FOR_ONE_CHANNEL> {
@@ -117,8 +117,8 @@ impl<'a, const SCOPE: u8, const IS_FOR_ONE_CHANNEL: bool> ApiExtractor<'a> for B
 /// The extension of an operation that a token for some channels opens, too.
 pub const FOR_SOME_CHANNELS: &str = "x-token-for-some-channels";
 
-/// What the document says of an operation's tokens: the scope, and [`FOR_SOME_CHANNELS`]. It is given among the security schemes, since
-/// an extractor can say nothing else of its operation; `document/finish.rs` takes it out of these.
+/// What the document says of an operation's tokens: the scope, and [`FOR_SOME_CHANNELS`]. It is given among the security
+/// schemes, since an extractor can say nothing else of its operation; `document/finish.rs` takes it out of these.
 fn said_of_tokens(need: Need) -> Vec<&'static str> {
     match need {
         Need::Scope { scope, is_for_one_channel: true } => vec![scope.as_str(), FOR_SOME_CHANNELS],
@@ -127,8 +127,8 @@ fn said_of_tokens(need: Need) -> Vec<&'static str> {
     }
 }
 
-/// The caller of the request's session or token. 401 without one, which counts towards the rate of the client's address; 403 if the
-/// token is not what the operation needs.
+/// The caller of the request's session or token. 401 without one, which counts towards the rate of the client's address; 403 if
+/// the token is not what the operation needs.
 pub async fn require_caller(req: &Request, need: Need) -> Result<Caller> {
     if let Some(caller) = session(req, need).await? {
         return Ok(caller);
@@ -213,8 +213,8 @@ fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
     session.map_or(Ok(None), |session| app.caller(session))
 }
 
-/// Admits a request with a live session. 403 if it is a program's whose token is not what the operation needs, 409 if it is meant for
-/// another user than the session's.
+/// Admits a request with a live session. 403 if it is a program's whose token is not what the operation needs, 409 if it is
+/// meant for another user than the session's.
 fn admit(req: &Request, caller: Caller, need: Need) -> Result<Caller> {
     caller.grant.require(need)?;
     let template = req.data().map_or("", |PathPattern(template)| template);
@@ -284,9 +284,10 @@ async fn count_without_session(req: &Request) -> Result<()> {
     counted
 }
 
-/// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. Cookies are not looked
-/// at: a feed's address may be a link in a message, and a click would post in the reader's name. A program's token needs the scope
-/// `post`. The request counts towards the rate of the slug, and without a session towards that of the client's address.
+/// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. Cookies are not
+/// looked at: a feed's address may be a link in a message, and a click would post in the reader's name. A program's token needs
+/// the scope `post`. The request counts towards the rate of the slug, and without a session towards that of the client's
+/// address.
 pub struct Feeder {
     pub caller: Option<Caller>,
     /// Whether a webhook has the slug: a guess costs the writer nothing.
