@@ -7,7 +7,7 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
-use super::User;
+use super::{User, custom_status::CustomStatus};
 use crate::{
     api::{
         http::{
@@ -15,6 +15,7 @@ use crate::{
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
             form::JsonOrForm,
+            framework_traits::Nullable,
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
             secret_text::Secret,
@@ -88,6 +89,16 @@ impl Api {
         let change = move |tx: &mut Tx| profiles::set_status(tx, caller.0, emoji.as_deref(), text.as_deref(), until);
         app.write_throttled(caller.0.share(), bytes, change).await?;
         own(&app, caller.0, "Status updated successfully")
+    }
+
+    /// Read what a user does now
+    ///
+    /// For the user, and for all who share an organisation with them.
+    #[oai(path = "/users/:user_id/status", method = "get", operation_id = "getCustomStatus", tag = "Tag::Profile")]
+    async fn status(&self, caller: Bearer<READ>, app: Data<&App>, user_id: Path<UserId>) -> Result<Success<StatusOfUser>> {
+        let found = app.db.read(|conn| custom_status::find(conn, caller.0, *user_id))?;
+        let status = StatusOfUser { user_id: *user_id, custom_status: Nullable(found.map(CustomStatus::from)) };
+        Ok(ok("Status retrieved successfully", status))
     }
 
     /// List a user's sessions
@@ -207,6 +218,13 @@ struct EditProfile {
     phone: Option<Text<profiles::Phone>>,
     /// An http or https address.
     avatar_url: Option<Text<WebAddress>>,
+}
+
+#[derive(Object, Serialize)]
+struct StatusOfUser {
+    user_id: UserId,
+    /// Null if the user says nothing.
+    custom_status: Nullable<CustomStatus>,
 }
 
 #[derive(Object)]

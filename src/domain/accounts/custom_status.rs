@@ -2,13 +2,18 @@
 //! status of a member ([`MemberStatus`](crate::domain::rights::MemberStatus)) is another thing. [`profiles`](super::profiles) sets
 //! them.
 
+use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     db::Columns,
-    domain::text::{self, Emoji, Rule},
-    error::{Code, Refusal},
+    domain::{
+        access::{Caller, ENTITLED},
+        text::{self, Emoji, Rule},
+    },
+    error::{Code, Error, Refusal, Result},
+    id::UserId,
     time::Time,
 };
 
@@ -52,4 +57,18 @@ impl CustomStatus {
     fn if_any(self) -> Option<CustomStatus> {
         (!(self.emoji.is_empty() && self.text.is_empty())).then_some(self)
     }
+}
+
+/// What a user does now, for the user and for those who share an organisation with them. 404 for all others, as for an unknown user.
+pub fn find(conn: &Connection, caller: Caller, user: UserId) -> Result<Option<CustomStatus>> {
+    let sql = format!(
+        "select status_emoji, status_text, status_until from users
+         where id = ?2 and (id = ?1 or exists (
+           select 1 from organisation_members m
+             join organisations o on o.id = m.organisation_id
+             join organisation_members other on other.organisation_id = m.organisation_id and other.user_id = ?2
+           where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null))"
+    );
+    let status = |row: &Row| CustomStatus::take(&mut Columns::of_row(row));
+    conn.prepare_cached(&sql)?.query_row((caller.user, user), status).optional()?.ok_or(Error::NotFound(Code::UserNotFound))
 }

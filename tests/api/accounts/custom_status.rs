@@ -29,6 +29,7 @@ async fn shown(reader: &Client, organisation: &str, user: &str) -> Vec<Value> {
     let here = reader.get(&format!("/channels/{general}/users")).await.expect(200);
     let directs = reader.get(&format!("/organisations/{organisation}/dms")).await.expect(200);
     let start = reader.get("/start").await.expect(200);
+    let alone = reader.get(&format!("/users/{user}/status")).await.expect(200);
     vec![
         of(&members["data"], "id"),
         of(&by_id["data"], "id"),
@@ -36,6 +37,7 @@ async fn shown(reader: &Client, organisation: &str, user: &str) -> Vec<Value> {
         of(&here["users"], "user_id"),
         of(&directs["data"][0]["participants"], "user_id"),
         of(&start["data"]["direct_messages"][0]["participants"], "user_id"),
+        alone["data"]["custom_status"].clone(),
     ]
 }
 
@@ -44,14 +46,14 @@ async fn a_status_is_shown_wherever_its_user_is_and_told_to_the_organisations() 
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     ada.post(&format!("/organisations/{organisation}/dms"), json!({ "user_ids": [grace.user_id] })).await.expect(201);
-    assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![Value::Null; 6]);
+    assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![Value::Null; 7]);
     let own = grace.user_id.clone();
     let mut socket = Socket::listening(&ada, &[&organisation]).await;
     let mut device = Socket::listening(&grace, &[&own]).await;
 
     let status = json!({ "emoji": "🌴", "text": "On holiday", "until": null });
     assert_eq!(set(&grace, json!({ "emoji": "🌴", "text": " On holiday " })).await, status);
-    assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![status.clone(); 6]);
+    assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![status.clone(); 7]);
     let told = socket.on(&organisation).await;
     assert_eq!([&told["notification_type"], &told["data"]["custom_status"]], [&json!("member_update"), &status]);
     assert_eq!(device.on(&own).await["data"]["custom_status"], status);
@@ -60,7 +62,7 @@ async fn a_status_is_shown_wherever_its_user_is_and_told_to_the_organisations() 
     assert_eq!(set(&grace, json!({})).await, Value::Null);
     assert_eq!(socket.on(&organisation).await["data"]["custom_status"], Value::Null);
     assert_eq!(device.on(&own).await["data"]["custom_status"], Value::Null);
-    assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![Value::Null; 6]);
+    assert_eq!(shown(&ada, &organisation, &grace.user_id).await, vec![Value::Null; 7]);
 }
 
 /// Those whom somebody has left are told no more of what that person does.
@@ -76,6 +78,7 @@ async fn a_status_is_not_shown_where_its_user_was_once() {
     let told = socket.on(&organisation).await["data"].take();
     assert_eq!([&told["action"], &told["custom_status"]], [&json!("removed"), &Value::Null]);
     set(&grace, json!({ "text": "At the new place" })).await;
+    ada.get(&format!("/users/{}/status", grace.user_id)).await.refused(404, Code::UserNotFound);
     let directs = ada.get(&format!("/organisations/{organisation}/dms")).await.expect(200);
     let start = ada.get("/start").await.expect(200);
     for people in [&directs["data"][0]["participants"], &start["data"]["direct_messages"][0]["participants"]] {
