@@ -90,10 +90,13 @@ const FEEDS: [&str; 2] = ["GET /webhooks/feed/{webhook_slug}", "POST /webhooks/f
 const ANONYMOUS: usize = 0;
 
 impl Row {
+    pub fn needs_session(&self) -> bool {
+        self.expected[ANONYMOUS] == 401 && self.expected[OWNER] != 401
+    }
+
     /// Whether the operation looks at the caller's session. A token of its own opens those of `/realtime/`, and nothing else.
     fn heeds_session(&self) -> bool {
-        let needs_one = self.expected[ANONYMOUS] == 401 && self.expected[OWNER] != 401;
-        (needs_one || OPTIONAL.contains(&self.operation.as_str())) && !self.operation.contains(" /realtime/")
+        (self.needs_session() || OPTIONAL.contains(&self.operation.as_str())) && !self.operation.contains(" /realtime/")
     }
 
     /// Whether the operation looks at the session in a browser's cookie.
