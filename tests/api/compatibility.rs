@@ -1,7 +1,6 @@
 //! What a change of the OpenAPI document breaks for programs that were written for the last release.
 //!
-//! `released.json` is the document of that release without its prose; before the first release, the document that programs
-//! were last told of. See docs/contributing.md.
+//! `released.json` is the document of that release without its prose. See docs/contributing.md, "Make a release".
 
 mod rules;
 

@@ -24,7 +24,7 @@ use tidings::db::comparable_schema::definitions;
 use crate::database::{Database, FIRST, OLDEST, read, rows, schema, steps, tables, tidings};
 
 /// Releases with the version of their schema, and those that were built before the first one.
-const RELEASES: &[(&str, u32)] = &[(OLDEST, 1), ("0.1.0", 1)];
+const RELEASES: &[(&str, u32)] = &[(OLDEST, 1), ("0.1.0", 1), ("0.2.0", 30)];
 
 /// Tables, and columns as `table.column`, whose values a step changes on purpose, or whose rows it deletes.
 const REWRITTEN: &[&str] = &["chores", "events.body"];
@@ -91,11 +91,12 @@ fn the_steps_keep_all_rows() {
         let old = copy.open();
         database.migrate();
         let stepped = database.open();
-        for (former, name) in RENAMED {
+        let former_tables = tables(&old);
+        for (former, name) in RENAMED.iter().filter(|(former, _)| former_tables.contains_key(*former)) {
             stepped.execute_batch(&format!("alter table {name} rename to {former}")).unwrap();
         }
         let remaining = tables(&stepped);
-        for (table, columns) in tables(&old) {
+        for (table, columns) in former_tables {
             assert!(!rows(&old, &table, &columns).is_empty(), "{release}.rows.sql has no row for {table}");
             let is_kept = |name: &str| !(REWRITTEN.contains(&name) || release == OLDEST && REINDEXED.contains(&name));
             let Some(remaining) = remaining.get(&table).filter(|_| is_kept(&table)) else { continue };
