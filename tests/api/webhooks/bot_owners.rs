@@ -21,6 +21,8 @@ struct Bots {
     scene: Scene,
     mallory: Client,
     bot: String,
+    /// The bot, by its token.
+    program: Client,
     hook: Hook,
     theirs: Receiver,
     news: String,
@@ -42,7 +44,7 @@ async fn bots() -> Bots {
     let news = scene.grace.channel(&scene.organisation, "news", &[]).await;
     scene.grace.say(&news, "to Mallory").await;
     assert_eq!(theirs.contents(1).await, ["to Mallory"]);
-    Bots { scene, mallory, bot, hook, theirs, news }
+    Bots { scene, mallory, bot, program, hook, theirs, news }
 }
 
 impl Bots {
@@ -89,6 +91,22 @@ async fn a_bots_webhook_is_silent_while_its_owners_account_is_disabled() {
     bots.assert_silent("disabled").await;
     bots.scene.set_active(&bots.mallory, true);
     assert_eq!(bots.theirs.contents(2).await, ["disabled", "to Ada"]);
+}
+
+/// Such a webhook needs no right of its owner, but that somebody answers for them.
+#[tokio::test]
+async fn a_bots_webhook_of_one_channel_is_silent_while_its_owners_account_is_disabled() {
+    let Bots { scene, mallory, program, .. } = bots().await;
+    let mut theirs = Receiver::start(&[200]).await;
+    let hook = program.hook_with(&scene.channel, json!({ "webhook_name": "one", "webhook_url": theirs.url })).await;
+    let (mut witness, _hook) = scene.receiver(&[200]).await;
+    scene.say("first").await;
+    assert_eq!(theirs.contents(1).await, ["first"]);
+    assert_eq!(witness.contents(1).await, ["first"]);
+    scene.set_active(&mallory, false);
+    scene.say_unheard("disabled", &hook, &theirs, &mut witness).await;
+    scene.set_active(&mallory, true);
+    assert_eq!(theirs.contents(1).await, ["disabled"]);
 }
 
 #[tokio::test]
