@@ -41,8 +41,12 @@ const composer = page => page.waitForSelector('.main .composer textarea', { visi
 
 async function write(page, ...texts) {
   await page.bringToFront()
-  await composer(page)
-  await page.evaluate(() => document.querySelector('.main .composer textarea').focus())
+  // In one step: a talk that is shown from the device may be drawn anew in between.
+  await page.waitForFunction(() => {
+    const field = document.querySelector('.main .composer textarea')
+    field?.focus()
+    return field && document.activeElement === field
+  }, { polling: 50 })
   for (const text of texts) {
     await page.keyboard.type(text)
     await page.keyboard.press('Enter')

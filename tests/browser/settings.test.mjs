@@ -142,7 +142,7 @@ for (const kind of BROWSERS) {
       await page.goto(`${server.url}/settings/programs`)
       await sees(page, 'No program acts as you.')
       await fill(page, 'Program', 'Tide gauge')
-      await page.click('.settings-more summary')
+      await page.locator('.settings-more summary').click() // asks again where the part is drawn anew
       await (await page.waitForSelector(`input[value="${harbour.general.id}"]`)).click()
       await press(page, 'Make the token')
       const token = await page.waitForFunction(() => document.querySelector('.copyable input')?.value, { polling: 50 }).then(found => found.jsonValue())

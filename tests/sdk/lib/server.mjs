@@ -55,7 +55,7 @@ export async function until(what, probe, limit = 30_000) {
 
 /** What a program prints, which must succeed. */
 export function run(program, args) {
-  const done = spawnSync(program, args, { encoding: 'utf8', timeout: 20_000 })
+  const done = spawnSync(program, args, { encoding: 'utf8', timeout: 60_000 })
   assert.equal(done.status, 0, `${program} ${args.join(' ')}: ${done.error ?? done.stdout + done.stderr}`)
   return done.stdout
 }
