@@ -54,6 +54,9 @@ pub enum Error {
     /// 503: overload, or a write whose outcome is unknown.
     #[error("{1}")]
     Unavailable(Code, &'static str),
+    /// 507: the disk has less free space than files leave to everything else.
+    #[error("The server's disk has no more room for files")]
+    NoRoomForFiles,
     /// 500: a fault of ours, with the line that met it, or of a server that this one needs. The client is told nothing of it.
     #[error("internal server error")]
     Internal { source: Box<dyn std::error::Error + Send + Sync>, at: Option<&'static Location<'static>> },
@@ -136,6 +139,7 @@ impl Error {
             Error::MailsUsedUp(_) => Code::MailsUsedUp,
             Error::BytesUsedUp(..) => Code::BytesUsedUp,
             Error::Guessed(_) => Code::TooManyPasswords,
+            Error::NoRoomForFiles => Code::FilesDiskFull,
             Error::Internal { .. } | Error::Failed(_) => Code::InternalError,
         }
     }
@@ -170,6 +174,7 @@ impl Error {
             Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::BytesUsedUp(..) | Error::Guessed(_) => 429,
             Error::Internal { .. } | Error::Failed(_) => 500,
             Error::Unavailable(..) => 503,
+            Error::NoRoomForFiles => 507,
         }
     }
 

@@ -91,6 +91,8 @@ kinds!(
     ReplyCount,
     /// The text of a message was edited.
     Updated,
+    /// A file was taken out of a message.
+    MediaUpdated,
     /// A message was deleted.
     Deleted,
     /// A message mentions the receiver, or everybody in its channel.
@@ -167,6 +169,7 @@ impl Kind {
             Kind::Message => "",
             Kind::ReplyCount => "reply_count_change",
             Kind::Updated => "updated",
+            Kind::MediaUpdated => "updated_media",
             Kind::Deleted => "deleted",
             Kind::Mention => "channel_mention",
             Kind::Reaction => "reaction_event",
@@ -199,6 +202,7 @@ impl Kind {
     pub const fn envelope_section(self, is_reply: bool) -> Option<&'static str> {
         match self {
             Kind::Updated
+            | Kind::MediaUpdated
             | Kind::Deleted
             | Kind::Mention
             | Kind::Reaction
@@ -230,7 +234,8 @@ impl Kind {
             Kind::Message | Kind::ReplyCount | Kind::Updated | Kind::Deleted => Some(Recovery::UnreadState),
             Kind::Channel => Some(Recovery::ChannelState),
             Kind::Mention | Kind::SidebarTrigger => Some(Recovery::Each),
-            Kind::Reaction
+            Kind::MediaUpdated
+            | Kind::Reaction
             | Kind::Pinned
             | Kind::Unpinned
             | Kind::ThreadStatus
@@ -329,11 +334,13 @@ pub enum Queue {
     Forwarding,
     /// What happens at a time that users have chosen.
     Timers,
+    /// Files that have ended, whose bytes are to be removed.
+    Files,
 }
 
 impl Queue {
-    pub const ALL: [Queue; 6] =
-        [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding, Queue::Timers];
+    pub const ALL: [Queue; 7] =
+        [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding, Queue::Timers, Queue::Files];
 
     /// The queues that a commit with these effects may have added to.
     pub fn fed_by(effects: &[Effect]) -> Vec<Queue> {
@@ -347,9 +354,13 @@ impl Queue {
             Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
             Effect::Publish(event) => match event.kind {
                 Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),
-                Kind::Updated | Kind::Deleted | Kind::Reaction | Kind::Channel | Kind::Departed | Kind::Reclaimed => {
-                    matches!(self, Queue::Deliveries | Queue::Forwarding)
-                }
+                Kind::Updated
+                | Kind::MediaUpdated
+                | Kind::Deleted
+                | Kind::Reaction
+                | Kind::Channel
+                | Kind::Departed
+                | Kind::Reclaimed => matches!(self, Queue::Deliveries | Queue::Forwarding),
                 _ => self == Queue::Forwarding,
             },
             _ => self == Queue::Forwarding,

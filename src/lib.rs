@@ -28,14 +28,15 @@
 //! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, clock, config, connections, db, domain, error, id, mail, net, push, regular_file, secret, site,
-//!   state, time, wiring
-//! wiring: archive, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, net, outgoing,
-//!   push, site, state
-//! connections: api, config, error, id, limits, metrics, net, push, regular_file, state, time, web
-//! api: config, db, domain, error, event, formats, id, issuer, limits, net, push, secret, site, state, time, web
+//! cli: api, archive, clock, config, connections, db, domain, error, id, mail, net, push, regular_file, secret, site, state,
+//!   time, wiring
+//! wiring: archive, clock, config, connections, db, domain, error, event, files, issuer, jobs, limits, mail, metrics, net,
+//!   outgoing, push, site, state
+//! connections: api, config, error, files, id, limits, metrics, net, push, regular_file, state, time, web
+//! api: config, db, domain, error, event, files, formats, id, issuer, limits, net, push, secret, site, state, time, web
 //! jobs: archive, db, domain, error, event, id, mail, push, secret, state, time
-//! state: archive, clock, db, domain, error, event, id, issuer, limits, mail, metrics, net, outgoing, push, secret, site, time
+//! state: archive, clock, db, domain, error, event, files, id, issuer, limits, mail, metrics, net, outgoing, push, secret,
+//!   site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
 //! archive: db, domain, error, formats, id, regular_file, time
 //! domain: config, db, error, event, formats, id, issuer, mail, outgoing, secret, site, time
@@ -49,6 +50,7 @@
 //! net: error, regular_file, site
 //! site: config, id, secret
 //! config: error, regular_file, secret
+//! files: error, id, secret, time
 //! secret: error, id
 //! event: id
 //! regular_file: -
@@ -59,7 +61,7 @@
 //! id: -
 //!
 //! domain/reading_costs: messages, organisations, public, text, webhooks
-//! domain/channel_purging: messages, slice_byte_budget, webhooks
+//! domain/channel_purging: files, messages, slice_byte_budget, webhooks
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/unfinished_accounts: access, account_erasure, accounts
@@ -73,7 +75,8 @@
 //! domain/first_screen: access, accounts, channels, organisations, page
 //! domain/channel_summaries: channels, messages
 //! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, messages, page, program_urls, rights, text
-//! domain/messages: access, accounts, channels, deferred_work, log, page, slice_byte_budget, text
+//! domain/messages: access, accounts, channels, deferred_work, files, log, page, slice_byte_budget, text
+//! domain/files: access, page, rights, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
 //! domain/accounts: access, deferred_work, log, mail_queue, page, rights, scopes, text
 //! domain/program_urls: text
@@ -116,6 +119,7 @@ pub mod db;
 pub mod domain;
 pub mod error;
 pub mod event;
+mod files;
 pub mod formats;
 pub mod id;
 pub mod issuer;

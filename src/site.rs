@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use crate::{
-    config::{DAY, FeedAuth, HOUR, Invitations, MINUTE, OrganisationsBy, Registration, SECOND, Settings, Switch},
+    config::{DAY, FeedAuth, Files, HOUR, Invitations, MINUTE, OrganisationsBy, Registration, SECOND, Settings, Switch},
     id::WebhookId,
     secret::{Hash, Keys},
 };
@@ -39,6 +39,8 @@ pub struct Site {
     pub session_lifetime: Duration,
     pub invitation_lifetime: Duration,
     pub invitations: Invitations,
+    /// The bounds of files.
+    pub files: Files,
     pub magic_link_lifetime: Duration,
     pub reset_lifetime: Duration,
     pub verification_lifetime: Duration,
@@ -75,6 +77,7 @@ impl Site {
             session_lifetime: DAY * settings.session_days,
             invitation_lifetime: DAY * 7,
             invitations: settings.invitations,
+            files: settings.files,
             magic_link_lifetime: MINUTE * settings.magic_link_minutes,
             reset_lifetime: MINUTE * settings.password_reset_minutes,
             verification_lifetime: HOUR * settings.verification_hours,

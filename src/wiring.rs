@@ -12,9 +12,13 @@ use crate::{
     config::{Settings, Tls},
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, FolderLock, KeyFile},
-    domain::accounts::{address_migration, by_operator, searchable_names},
+    domain::{
+        accounts::{address_migration, by_operator, searchable_names},
+        files,
+    },
     error::{Error, Faults, Result},
     event::Queue,
+    files::Store,
     issuer::Issuer,
     jobs,
     limits::{Limits, admission::ConnectionSlots, byte_quotas::ByteQuotas},
@@ -120,12 +124,11 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     back_up_before_migration(settings, &clock)?;
-    let quotas = Arc::new(if site.rate_limit { ByteQuotas::new(settings.bytes) } else { ByteQuotas::unlimited() });
+    let quotas = Arc::new(ByteQuotas::of(settings));
     let (lag, is_forwarding) = (metrics.publisher_lag.clone(), centrifugo.is_some());
     let Opened { db, hub, sessions, newest, wakeups, delivery, publisher } =
         open_database(settings, (site.clone(), quotas.clone()), clock.clone(), lag, is_forwarding)?;
     let setup = if db.read(|conn| by_operator::has_superadmin(conn))? { None } else { Some(SetupLink::new(clock.now())?) };
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let limits = Arc::new(Limits::new(site.rate_limit, &clock));
     let stopping = watch::Sender::new(false);
     let push = Push {
@@ -151,6 +154,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         quotas,
         site,
         data_dir: settings.data_dir.clone(),
+        files: Store::open(&settings.data_dir)?,
         clock,
         push: Arc::new(push),
         backups: schedule(settings),
@@ -167,7 +171,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         sessions,
         newest,
         setup,
-        hashing: Hashing::new(cores),
+        hashing: Hashing::new(std::thread::available_parallelism().map_or(2, usize::from)),
         stopping,
         publisher,
         _lock: lock,
@@ -251,6 +255,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     let mut sockets = app.push.sockets.count_from_now();
     app.db.write(address_migration::canonicalise_stored).await?;
     app.db.write(searchable_names::backfill).await?;
+    app.db.write(files::note_base_url).await?;
     let forwarded = jobs::forwarding::start_or_stop_log_retention(&app).await?;
     jobs::deliveries::start_retaining_log(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));

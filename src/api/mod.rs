@@ -7,6 +7,7 @@ mod commands;
 pub mod document;
 mod emoji_names;
 mod features;
+mod files;
 mod first_screen;
 mod health;
 pub mod http;
@@ -113,6 +114,11 @@ pub fn overload_routes(app: App) -> impl Endpoint {
     let busy =
         make_sync(|req| refuse_unread(req.uri().path(), Error::Unavailable(Code::Overloaded, failure::TOO_MANY_CONNECTIONS)));
     Route::new().at("/health", get(health::health)).at("/*path", busy).data(app)
+}
+
+/// Whether the body of a request to this path goes to the disk as it arrives, so that a part of it is in memory.
+pub fn is_upload(path: &str) -> bool {
+    path.starts_with("/api/v1/files/upload")
 }
 
 /// The name of the operation that an answer is from; `None` if it is no operation of the OpenAPI document.

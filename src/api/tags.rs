@@ -24,6 +24,8 @@ pub enum Tag {
     Channels,
     /// Post, edit, delete, list and search messages, react to them and pin them.
     Messages,
+    /// Upload files for messages, open them, list those of a channel and remove them.
+    Files,
     /// Read top-level posts with their replies, and change their status.
     Threads,
     /// Let programs answer what members call by a slash and a name, as in `/deploy production`.

@@ -4,6 +4,7 @@
 mod domains;
 mod federated;
 mod file;
+mod files;
 mod listen;
 mod push;
 mod setting_names;
@@ -24,6 +25,7 @@ pub use self::{
     domains::Acme,
     federated::Federated,
     file::secrets_in,
+    files::Files,
     listen::{Address, Listen, Tls},
     push::{External, Push, PushServer},
     sources::{error_in_one_line, unknown_variables, with_file_defaults},
@@ -245,6 +247,9 @@ pub struct Settings {
 
     #[command(flatten)]
     pub bytes: Bytes,
+
+    #[command(flatten)]
+    pub files: Files,
 
     #[command(flatten)]
     pub invitations: Invitations,

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     api,
     error::{Code, Error},
+    files::{self, Transferred},
     limits::buffering::Buffered,
     push::embedded::upgrade::Upgrade,
     web::Shared,
@@ -70,13 +71,18 @@ impl Service {
             // A request without credentials has a short body, and one with wrong credentials is refused before its body is read.
             let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
             let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
-            let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
+            let size = if api::is_upload(&path) { size.min(files::BUFFER as u64) } else { size };
+            let _arriving = (has_credentials && size >= SMALL).then(|| client.buffer(size as usize));
             let scheme = if self.is_secure { Scheme::HTTPS } else { Scheme::HTTP };
             self.handler.get_response(request(req, scheme, self.peer, exchange)).await
         };
         *exchange.upgrade.lock() = response.extensions_mut().remove::<Upgrade>();
         let is_shared = response.extensions().get::<Shared>().is_some();
-        let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
+        let is_transferred = response.extensions().get::<Transferred>().is_some();
+        let size = |body: &BoxBody<_, _>| {
+            let size = body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
+            size.map(|size| if is_transferred { files::BUFFER as u64 } else { size })
+        };
         let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
         // Many concurrent requests may together exceed the bound: the answers that are ready last are refused. Only GET is, as
         // another method may have changed something and must report it.

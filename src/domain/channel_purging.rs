@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
+        files,
         messages::indexing,
         slice_byte_budget::{self, Budget},
         webhooks,
@@ -28,7 +29,10 @@ pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 fn purge_channel(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
     // Rows that refer to others are deleted before those.
-    let mut gone = messages(tx, channel, limit as usize)?;
+    let mut gone = files::removal::end_of_channel(tx, channel, limit)?;
+    if gone == 0 {
+        gone = messages(tx, channel, limit as usize)?;
+    }
     if gone == 0 {
         let sql = "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
            where channel_id = ?1 limit ?2)";

@@ -37,7 +37,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
     Some(match kind {
         Kind::Message => generator.subschema_for::<Message>(),
         Kind::ReplyCount | Kind::Deleted => publication_envelope::schema::<Message, Counted>(kind, generator),
-        Kind::Updated | Kind::Mention | Kind::Unpinned => about::<Message>(kind, generator),
+        Kind::Updated | Kind::MediaUpdated | Kind::Mention | Kind::Unpinned => about::<Message>(kind, generator),
         Kind::Pinned => publication_envelope::schema::<Message, PinIds>(kind, generator),
         Kind::Reaction => publication_envelope::schema::<ReactionChange, ReactionIds>(kind, generator),
         Kind::ThreadStatus => about::<ThreadStatus>(kind, generator),

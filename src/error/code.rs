@@ -189,6 +189,8 @@ codes! {
     ChannelNotFound = "channel_not_found", 404;
     /// There is no such message, or it was deleted, or the caller may not see it. Remove it from the view.
     MessageNotFound = "message_not_found", 404;
+    /// There is no such file, or the caller may not read it. Remove it from the view.
+    FileNotFound = "file_not_found", 404;
     /// There is no such thread, or the caller may not see it. Remove it from the view.
     ThreadNotFound = "thread_not_found", 404;
     /// The message isn't pinned. Go on as if the request had succeeded.
@@ -269,6 +271,10 @@ codes! {
     UserNotAMember = "user_not_a_member", 422;
     /// The member is deactivated. Activate them first.
     MemberDeactivated = "member_deactivated", 422;
+    /// A message can't take a file that it names; `message` says why. Upload the file again, or leave it out.
+    FileUnusable = "file_unusable", 422;
+    /// The files of the organisation have as many bytes together as they may, `limit`. Ask for files to be deleted.
+    FilesFull = "files_full", 422;
     /// The program of the command or the action did not answer as it should; `message` says how. Try again later.
     CommandFailed = "command_failed", 422;
     /// The program has not answered the same click yet. Wait for its answer.
@@ -316,6 +322,8 @@ codes! {
     StillInProgress = "still_in_progress", 503;
     /// The server's disk is full or nearly so, and at most deletions and log-outs are done. Try again later; an administrator must free some space.
     DiskFull = "disk_full", 503;
+    /// The disk has no more room for files, and everything else goes on. Say so, and try again later; an administrator must free some space.
+    FilesDiskFull = "files_disk_full", 507;
     /// The write may have been carried out or not. Look before writing again; a post with its own `id` can be sent again safely.
     OutcomeUnknown = "outcome_unknown", 503;
     /// A part of the server doesn't work as it should, and the message names it. Tell the administrator.

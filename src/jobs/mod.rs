@@ -1,9 +1,10 @@
-//! Background jobs: mails, webhook deliveries, deferred work, the search index, timers, housekeeping, backups, the secret key, and
+//! Background jobs: mails, webhook deliveries, deferred work, the search index, timers, files that have ended, housekeeping, backups, the secret key, and
 //! forwarding the event log to an external Centrifugo.
 
 mod backups;
 pub mod deferred_work;
 pub mod deliveries;
+mod files;
 pub mod forwarding;
 pub mod housekeeping;
 mod key_changes;
@@ -39,6 +40,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
                 deferred_work::run(&app),
                 search::run(&app),
                 timers::run(&app),
+                files::run(&app),
                 housekeeping::run(&app),
                 backups::run(&app),
                 key_changes::run(&app),

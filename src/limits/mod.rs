@@ -1,5 +1,5 @@
 //! Bounds of what clients may do (SECURITY.md, *Bounds*): rates of requests and commands, attempts at passwords, connections
-//! ([`admission`]), buffered bytes ([`buffering`]) and written ones ([`byte_quotas`]).
+//! ([`admission`]), buffered bytes ([`buffering`]) and written ones ([`byte_quotas`]), and transfers of files.
 
 pub mod admission;
 pub mod buffering;
@@ -10,16 +10,19 @@ pub mod networks;
 mod permits;
 pub mod turns;
 
-use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
+use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock as _};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
 pub use self::{guesses::Attempt, permits::Permits};
 use self::{guesses::Guesses, networks::network};
 use crate::{
     clock::Clock,
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::Share,
     secret,
 };
@@ -33,6 +36,9 @@ const USER_BURST: u32 = 240;
 /// and do so again after a reconnect.
 const COMMAND_RATE: u32 = 60;
 const COMMAND_BURST: u32 = 600;
+/// Files per second that a user opens, and at once: a page of a talk may show hundreds of pictures.
+const FILE_RATE: u32 = 60;
+const FILE_BURST: u32 = 600;
 const ADDRESS_RATE: u32 = 20;
 const SLUG_RATE: u32 = 20;
 /// Submissions of one form per minute and network.
@@ -54,6 +60,13 @@ const EXCHANGES_OF_NETWORK: usize = 4;
 /// alone, they let one author queue seconds of deliveries to 10,000 listeners, and what others post waits behind them. With this, it
 /// arrives after some 120 ms (bench "fan-out-flood"). To a hundred listeners, posts are sent within milliseconds, and nobody waits.
 const UNPUSHED_CHANGES: usize = 4;
+
+/// Files of a user that come or go at once; more wait. A browser has six connections to a server.
+const TRANSFERS_OF_USER: usize = 8;
+/// Files of all users together that come or go at once, each of which is an open file.
+const TRANSFERS: usize = 256;
+/// How long a transfer waits for others.
+const TRANSFER_WAITS: Duration = Duration::from_secs(30);
 
 /// The forms that need no session; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +112,13 @@ struct Kept {
     log_ins: Permits<IpAddr>,
     exchanges: Permits<IpAddr>,
     changes: Permits<Author>,
+    files: DefaultKeyedRateLimiter<Share>,
+    transfers: Permits<Share>,
+    all_transfers: Arc<Semaphore>,
 }
+
+/// A permit for a file to come or go.
+pub type Transfer = Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>;
 
 impl Limits {
     pub fn new(on: bool, clock: &Clock) -> Limits {
@@ -116,12 +135,29 @@ impl Limits {
             log_ins: Permits::new(LOG_INS_OF_NETWORK),
             exchanges: Permits::new(EXCHANGES_OF_NETWORK),
             changes: Permits::new(UNPUSHED_CHANGES),
+            files: RateLimiter::keyed(Quota::per_second(rate(FILE_RATE)).allow_burst(rate(FILE_BURST))),
+            transfers: Permits::new(TRANSFERS_OF_USER),
+            all_transfers: Arc::new(Semaphore::new(TRANSFERS)),
         }))
     }
 
     /// Counts a request of a user, in any of their sessions. 429 past the rate.
     pub fn user(&self, share: Share) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.users, &share))
+    }
+
+    /// Counts a file that a user opens. 429 past the rate.
+    pub fn file(&self, share: Share) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.files, &share))
+    }
+
+    /// Waits for a permit to take or send a file; none if limits are switched off. 503 after half a minute.
+    pub async fn transfer(&self, share: Share) -> Result<Transfer> {
+        let Some(kept) = &self.0 else { return Ok(None) };
+        let (own, all) = (kept.transfers.semaphore_for(share), kept.all_transfers.clone());
+        let permits = async { own.acquire_owned().await.ok().zip(all.acquire_owned().await.ok()) };
+        let busy = Error::Unavailable(Code::Overloaded, "Too many files are being sent, try again in a moment");
+        timeout(TRANSFER_WAITS, permits).await.map_err(|_| busy)
     }
 
     /// Counts a command on any of a user's sockets. 429 past the rate.
@@ -187,6 +223,7 @@ impl Limits {
         let Some(kept) = &self.0 else { return };
         kept.users.retain_recent();
         kept.commands.retain_recent();
+        kept.files.retain_recent();
         kept.addresses.retain_recent();
         kept.slugs.retain_recent();
         kept.forms.retain_recent();
@@ -277,6 +314,31 @@ mod tests {
         permits.pop();
         assert!(asked(user.into()).is_some());
         assert!(Limits::new(false, &Clock::default()).change(user.into()).now_or_never().unwrap().is_none());
+    }
+
+    #[test]
+    fn eight_files_of_a_user_and_256_of_all_come_or_go_and_one_more_waits() {
+        use futures_util::FutureExt;
+        let limits = Limits::new(true, &Clock::default());
+        let asked = |user| limits.transfer(user).now_or_never();
+        let users: Vec<_> = (0..33).map(|_| Share::Person(UserId::new())).collect();
+        let mut permits: Vec<_> = (0..8).map(|_| asked(users[0]).unwrap().unwrap()).collect();
+        assert!(asked(users[0]).is_none());
+        permits.pop();
+        permits.extend(asked(users[0]).unwrap());
+        permits.extend(users[1..32].iter().flat_map(|user| (0..8).map(|_| asked(*user).unwrap().unwrap())));
+        assert!(permits.len() == 256 && asked(users[32]).is_none());
+        permits.pop();
+        assert!(asked(users[32]).unwrap().is_ok());
+        let off = Limits::new(false, &Clock::default());
+        assert!(off.transfer(users[0]).now_or_never().unwrap().unwrap().is_none());
+    }
+
+    #[test]
+    fn six_hundred_files_are_opened_at_once() {
+        let (limits, user) = (Limits::new(true, &Clock::default()), Share::Person(UserId::new()));
+        let taken = (0..FILE_BURST + 20).filter(|_| limits.file(user).is_ok()).count();
+        assert!((FILE_BURST as usize..FILE_BURST as usize + 20).contains(&taken), "{taken}");
     }
 
     #[test]

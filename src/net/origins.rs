@@ -84,6 +84,14 @@ impl Origins {
         is_proved && all(req, header::ORIGIN.as_str(), |origin| self.is_own(req, origin))
     }
 
+    /// Whether a request for a file may count its cookies. A picture in a page of the server sends neither [`CLIENT`] nor an origin,
+    /// and over plain http nothing at all; so they count unless the browser says that another site asks, and no person who follows a
+    /// link. What is answered writes nothing, and no page elsewhere can read it.
+    pub fn may_show_file(&self, req: &Request) -> bool {
+        let is_navigation = || req.header("sec-fetch-mode") == Some("navigate");
+        all(req, SITE, |site| matches!(site, "same-origin" | "none")) || is_navigation()
+    }
+
     /// Whether this is an origin of the server itself: that of the base URL, or of the address or the server's name in the `Host`
     /// header. Another name in that header proves nothing: a page whose name was made to lead here (DNS rebinding) sends the name as
     /// its origin and as the host.

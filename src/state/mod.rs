@@ -25,7 +25,8 @@ use crate::{
         accounts::sessions,
     },
     error::{Error, Result},
-    id::{OrganisationId, SessionId, UserId},
+    files::Store,
+    id::{OrganisationId, SessionId, Share, UserId},
     issuer::Issuer,
     limits::{Author, Limits, admission::ConnectionSlots, byte_quotas::ByteQuotas},
     mail::transport::Mailer,
@@ -48,6 +49,8 @@ pub struct Inner {
     pub site: Arc<Site>,
     /// The data folder.
     pub data_dir: PathBuf,
+    /// The bytes of files.
+    pub files: Store,
     /// The clock of the database's jobs and the background jobs.
     pub clock: Clock,
     /// The context of live push.
@@ -93,9 +96,18 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
+        self.counted(session, Limits::user)
+    }
+
+    /// Works like [`Inner::caller`] for who opens a file, which has a rate of its own.
+    pub fn file_reader(&self, session: SessionId) -> Result<Option<Caller>> {
+        self.counted(session, Limits::file)
+    }
+
+    fn counted(&self, session: SessionId, count: fn(&Limits, Share) -> Result<()>) -> Result<Option<Caller>> {
         let caller = self.find_caller(session)?;
         if let Some(caller) = caller {
-            self.limits.user(caller.share())?;
+            count(&self.limits, caller.share())?;
             self.push.activity.note(caller.user, caller.session);
         }
         Ok(caller)

@@ -113,12 +113,17 @@ impl Client {
         self.try_call(method, path, body).await.unwrap_or_else(|err| panic!("{method} {path}: {err:?}"))
     }
 
-    /// [`Client::call`] of a server that may be killed meanwhile.
+    /// [`Client::call`] of a server that may be killed meanwhile. An upload takes an object of names and contents.
     pub async fn try_call(&self, method: &str, path: &str, body: Option<Value>) -> reqwest::Result<Reply> {
-        let mut request = self.request(method, &format!("/api/v1{path}"));
-        if let Some(body) = &body {
-            request = request.json(body);
-        }
+        let request = self.request(method, &format!("/api/v1{path}"));
+        let request = match &body {
+            Some(Value::Object(files)) if path.starts_with("/files/upload-files") => {
+                let files = files.iter().map(|(name, content)| (name.as_str(), content.as_str().unwrap_or_default().as_bytes()));
+                form(request, &files.collect::<Vec<_>>())
+            }
+            Some(body) => request.json(body),
+            None => request,
+        };
         let sent = body.map_or_else(String::new, |body| body.to_string());
         Reply::try_of(request, &format!("{method} {path}"), &sent).await
     }
@@ -138,6 +143,40 @@ impl Client {
             None => request,
         }
     }
+}
+
+/// Files.
+impl Client {
+    /// Uploads files with these names and contents.
+    pub async fn upload(&self, files: &[(&str, &[u8])]) -> Reply {
+        let path = "/api/v1/files/upload-files";
+        Reply::of(form(self.request("POST", path), files), &format!("POST {path}"), "").await
+    }
+
+    /// Uploads one file; gives its id.
+    pub async fn upload_one(&self, name: &str, content: &[u8]) -> String {
+        text(&self.upload(&[(name, content)]).await.data(200, "Files uploaded successfully")[0]["id"])
+    }
+
+    /// Opens a file, with these further headers.
+    pub async fn open(&self, id: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+        let request = self.request("GET", &format!("/api/v1/files/{id}/name"));
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).send().await.unwrap()
+    }
+}
+
+/// A request with files in a form (RFC 7578).
+pub fn form(request: reqwest::RequestBuilder, files: &[(&str, &[u8])]) -> reqwest::RequestBuilder {
+    const BOUNDARY: &str = "-boundary-of-the-tests-";
+    let mut body = Vec::new();
+    for (name, content) in files {
+        let head = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"files\"; filename=\"{name}\"\r\n\r\n");
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
+    request.header("content-type", format!("multipart/form-data; boundary={BOUNDARY}")).body(body)
 }
 
 /// Steps that many tests take, each through the API.

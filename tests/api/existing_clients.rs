@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tidings::error::Code;
 
 use crate::{
-    harness::{Client, Reply, Server, text},
+    harness::{Client, Reply, Server, text, unknown_id},
     socket::Socket,
 };
 
@@ -186,14 +186,14 @@ async fn a_direct_message_is_opened_by_one_participant() {
 }
 
 #[tokio::test]
-async fn a_message_with_files_is_refused_whole() {
+async fn a_message_with_a_file_that_nobody_uploaded_is_refused_whole() {
     let Scene { server, ada, channel, .. } = scene().await;
-    let file = json!([{ "id": "1", "file_name": "plan.pdf" }]);
+    let file = json!([{ "id": unknown_id(), "file_name": "plan.pdf" }]);
     let eve = server.user("eve").await;
     for path in [format!("/threads/{channel}"), format!("/channels/{channel}/messages")] {
         for content in ["The plan", ""] {
-            let refused = ada.post(&path, json!({ "content": content, "media": file })).await.refused(422, Code::TooManyItems);
-            assert_eq!(refused["message"], "media must be empty: the server takes no files yet");
+            let refused = ada.post(&path, json!({ "content": content, "media": file })).await.refused(422, Code::FileUnusable);
+            assert!(text(&refused["message"]).contains("is no file that you have uploaded"), "{refused}");
         }
         assert_eq!(server.number("select count(*) from messages where content = 'The plan'"), 0);
         ada.post(&path, json!({ "content": "No plan", "media": [] })).await.expect(201);

@@ -123,6 +123,7 @@ impl Server {
         for file in ["tidings.db", "secret.key"] {
             std::fs::copy(original.join(file), folder.path().join(file)).unwrap();
         }
+        copy_files(&original.join("files"), &folder.path().join("files"));
         let mut settings = Server::usual(folder.path());
         change(&mut settings);
         Server::serve(folder, settings, "127.0.0.1:0", Clock::default()).await
@@ -313,4 +314,14 @@ pub fn encoded(text: &str) -> String {
 /// A UUID as a literal of SQLite.
 pub fn blob(id: &str) -> String {
     format!("x'{}'", id.replace('-', ""))
+}
+
+/// Links all files of a folder, which nobody writes to, into another.
+fn copy_files(from: &Path, to: &Path) {
+    let Ok(entries) = std::fs::read_dir(from) else { return };
+    std::fs::create_dir_all(to).unwrap();
+    for entry in entries.map(Result::unwrap) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().unwrap().is_dir() { copy_files(&from, &to) } else { std::fs::hard_link(from, to).unwrap() }
+    }
 }

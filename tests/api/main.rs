@@ -31,6 +31,7 @@ mod contract;
 mod db;
 mod documents;
 mod existing_clients;
+mod files;
 mod http;
 mod mcp;
 mod messages;

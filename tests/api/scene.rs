@@ -190,6 +190,8 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("name", _) => "channel_name",
             ("messages", _) if template.contains("/actions/") => "asked",
             ("messages", _) => "message",
+            ("files" | "file", "{file_id}") => "file",
+            (_, "{file_name}") => "file_name",
             ("actions", _) => "action",
             ("threads", "{id}") if method != "POST" => "thread",
             ("threads", "{id}" | "{channel_id}") => "channel",
@@ -239,7 +241,10 @@ async fn world(
     let body =
         json!({ "webhook_name": "out", "webhook_url": "http://localhost:9/", "events": ["message.created", "action.clicked"] });
     let hook = owner.hook_with(&channel, body).await;
-    let message = insider.say(&channel, "The engine has arrived").await;
+    let file = insider.upload_one("engine.txt", b"A drawing of the engine\n").await;
+    let arrival = json!({ "content": "The engine has arrived", "files": [file] });
+    let message = insider.post(&format!("/channels/{channel}/messages"), arrival).await.expect(201)["data"]["id"].take();
+    let message = text(&message);
     let attempt = text(&hook.history(1).await[0]["id"]);
     owner.reply(&channel, &message, "At last").await;
     hook.history(2).await;
@@ -274,6 +279,8 @@ async fn world(
         ("channel_name", name.to_owned()),
         ("message", message.clone()),
         ("thread", message),
+        ("file", file),
+        ("file_name", "engine.txt".into()),
         ("asked", text(&asked["id"])),
         ("action", text(&asked["actions"][0]["id"])),
         ("webhook", hook.id),

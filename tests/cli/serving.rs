@@ -318,7 +318,9 @@ async fn a_clock_behind_the_last_write_is_said_at_the_start_and_by_the_doctor() 
     let touch = |path, to| std::fs::File::options().append(true).open(path).unwrap().set_modified(to).unwrap();
     let doctor = || run(&["doctor", "--data-dir", at]);
     let start = || {
-        let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--data-dir", at]);
+        // With one address for all starts, the next one writes nothing.
+        let address = ["--base-url", "http://localhost"];
+        let mut command = tidings(&[&["serve", "--listen", "127.0.0.1:0", "--data-dir", at], &address[..]].concat());
         drop(Server::logging(&mut command, std::fs::File::create(&log).unwrap().into()));
         std::fs::read_to_string(&log).unwrap()
     };

@@ -35,6 +35,8 @@ impl Crowd {
         let dm = text(&dm["data"]["id"]);
         let thread = ada.say(&channel, "harbour").await;
         ada.reply(&channel, &thread, "harbour").await;
+        let files = [ada.upload_one("harbour.txt", b"harbour").await];
+        ada.post(&format!("/channels/{channel}/messages"), json!({ "content": "", "files": files })).await.expect(201);
         ada.invite(&org, "eve@example.org", "member").await;
         ada.post(&format!("/organisations/{org}/roles"), json!({ "name": "clerk" })).await.expect(201);
         let webhook = ada.webhook(&channel, "builds").await;
@@ -120,6 +122,7 @@ impl Named<'_> {
         copies.make("messages", &post, &times(291), &top);
         copies.make("messages", &post, &times(6), &with(LONGEST));
         copies.make("messages", &post, &times(2), &with(CONTROLS));
+        copies.make("files", &format!("o.channel_id = {channel}"), &times(250), &[ID, ("description", PLAIN)]);
         // The newest in some channels and direct messages.
         for (some, number) in [("name glob '000*'", 8), ("archived_at is not null", 4), ("is_dm = 1", 5)] {
             let some = format!("(select id as channel from channels where {some} limit {number}) s");
@@ -311,6 +314,13 @@ impl Named<'_> {
                 "/data",
                 "id",
                 messages("pinned_at is not null"),
+            ),
+            case(
+                "GET /channels/{channel_id}/files",
+                format!("/channels/{channel}/files"),
+                "/data",
+                "id",
+                format!("select count(*) from files where channel_id = {}", blob(channel)),
             ),
             case(
                 "GET /organisations/{org_id}/search",

@@ -61,7 +61,10 @@ fn every_schema_that_version_1_has_named_is_migrated() {
                     "calls",
                     "reminders",
                     "join_places",
-                    "unfinished_accounts"
+                    "unfinished_accounts",
+                    "files",
+                    "file_totals",
+                    "uploads"
                 ]
                 .contains(&table.as_str())),
         "{last:?}"

@@ -164,6 +164,8 @@ async fn what_users_wait_for(scene: &Scene) {
             format!("/channels/{channel}"),
             format!("/channels/{channel}/users?limit={n}"),
             format!("/channels/{channel}/pins?limit={n}"),
+            format!("/channels/{channel}/files?limit={n}"),
+            format!("/channels/{channel}/files?type=document&limit={n}"),
             format!("/organisations/{org}/channels?limit={n}"),
             format!("/organisations/{org}/user-channels?limit={n}&preview=3"),
             format!("/organisations/{org}/dms?limit={n}"),

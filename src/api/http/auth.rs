@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::{
     body::{self, Bound},
-    cookies::{Cookies, Purpose},
+    cookies::{self, Cookies},
 };
 use crate::{
     config::FeedAuth,
@@ -31,7 +31,7 @@ use crate::{
         webhooks::incoming_posts,
     },
     error::{Code, Error, Result},
-    id::UserId,
+    id::{SessionId, UserId},
     limits::admission,
     net::client_address,
     secret::api_token,
@@ -165,15 +165,79 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
 async fn session(req: &Request, need: Need) -> Result<Option<Caller>> {
-    if req.headers().contains_key(header::AUTHORIZATION) { by_authorization(req, need).await } else { by_cookie(req, need) }
+    find_session(req, need, Purpose::Call).await
+}
+
+async fn find_session(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Caller>> {
+    if req.headers().contains_key(header::AUTHORIZATION) {
+        by_authorization(req, need, purpose).await
+    } else {
+        by_cookie(req, need, purpose)
+    }
+}
+
+/// What a session is used for: by it the rate that a request counts towards, and where a cookie counts.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Call,
+    /// Opening a file, as pages do that show it.
+    File,
+}
+
+impl Purpose {
+    fn caller(self, app: &App, session: SessionId) -> Result<Option<Caller>> {
+        match self {
+            Purpose::Call => app.caller(session),
+            Purpose::File => app.file_reader(session),
+        }
+    }
+
+    fn takes_cookie(self, app: &App, req: &Request) -> bool {
+        match self {
+            Purpose::Call => app.origins.is_own_page(req),
+            Purpose::File => app.origins.may_show_file(req),
+        }
+    }
+}
+
+/// The caller who opens a file, by a bearer token or the cookie of a browser; see [`Origins::may_show_file`].
+///
+/// [`Origins::may_show_file`]: crate::net::origins::Origins::may_show_file
+pub struct FileReader(pub Caller);
+
+impl FileReader {
+    const NEED: Need = Need::Scope { scope: Scope::Read, is_for_one_channel: true };
+}
+
+impl<'a> ApiExtractor<'a> for FileReader {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        Bearer::<READ, IN_CHANNEL>::register(registry);
+    }
+
+    fn security_schemes() -> Vec<&'static str> {
+        Bearer::<READ, IN_CHANNEL>::security_schemes()
+    }
+
+    async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
+        if let Some(caller) = find_session(req, Self::NEED, Purpose::File).await? {
+            return Ok(FileReader(caller));
+        }
+        count_without_session(req).await?;
+        Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into())
+    }
 }
 
 /// The caller of the bearer token, if one is sent.
-async fn by_authorization(req: &Request, need: Need) -> Result<Option<Caller>> {
+async fn by_authorization(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Caller>> {
     let app = app(req);
     let Some(value) = req.headers().get(header::AUTHORIZATION) else { return Ok(None) };
     let token = bearer_token(value.to_str().unwrap_or_default())?;
-    let found = if token.starts_with(api_token::PREFIX) { of_program(app, token)? } else { caller_of_token(app, token)? };
+    let found =
+        if token.starts_with(api_token::PREFIX) { of_program(app, token, purpose)? } else { of_session(app, token, purpose)? };
     let Some(caller) = found else {
         count_without_session(req).await?;
         return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
@@ -183,13 +247,13 @@ async fn by_authorization(req: &Request, need: Need) -> Result<Option<Caller>> {
 
 /// The caller of the session in a browser's cookie, if there is a live one. A GET may be a link that somebody has followed, so that
 /// it writes nothing from here on.
-fn by_cookie(req: &Request, need: Need) -> Result<Option<Caller>> {
+fn by_cookie(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Caller>> {
     let app = app(req);
     let cookies = Cookies::of(req, app);
-    let token = cookies.find_value(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
+    let token = cookies.find_value(req.headers(), cookies::Purpose::Session).filter(|_| purpose.takes_cookie(app, req));
     let Some(token) = token else { return Ok(None) };
     // A wrong one is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
-    let Some(caller) = caller_of_token(app, token)? else { return Ok(None) };
+    let Some(caller) = of_session(app, token, purpose)? else { return Ok(None) };
     if matches!(*req.method(), Method::GET | Method::HEAD) {
         db::ban_writes();
     }
@@ -198,19 +262,23 @@ fn by_cookie(req: &Request, need: Need) -> Result<Option<Caller>> {
 
 /// The caller of an access token, if its session is live.
 pub fn caller_of_token(app: &App, token: &str) -> Result<Option<Caller>> {
+    of_session(app, token, Purpose::Call)
+}
+
+fn of_session(app: &App, token: &str, purpose: Purpose) -> Result<Option<Caller>> {
     match app.site.keys().verify_access(token) {
         // Compared with each request: the token may have been verified long ago.
         Ok(claims) if claims.expires_at > app.clock.now().unix_seconds() => {
-            Ok(app.caller(claims.session)?.filter(|caller| caller.user == claims.user))
+            Ok(purpose.caller(app, claims.session)?.filter(|caller| caller.user == claims.user))
         }
         _ => Ok(None),
     }
 }
 
 /// The caller of a program's token, if it is live.
-fn of_program(app: &App, token: &str) -> Result<Option<Caller>> {
+fn of_program(app: &App, token: &str, purpose: Purpose) -> Result<Option<Caller>> {
     let session = app.db.read_without_position(|conn| tokens::find_session(conn, token))?;
-    session.map_or(Ok(None), |session| app.caller(session))
+    session.map_or(Ok(None), |session| purpose.caller(app, session))
 }
 
 /// Admits a request with a live session. 403 if it is a program's whose token is not what the operation needs, 409 if it is
@@ -308,7 +376,7 @@ impl<'a> ApiExtractor<'a> for Feeder {
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let caller = by_authorization(req, Self::NEED).await?;
+        let caller = by_authorization(req, Self::NEED, Purpose::Call).await?;
         if caller.is_none() {
             count_without_session(req).await?;
         }

@@ -90,6 +90,7 @@ uuids!(
     JoinLinkId,
     ChannelId,
     MessageId = "A message; of a top-level post also the thread's identifier.",
+    FileId,
     RoleUuid,
     WebhookId,
     AttemptId = "A record of a webhook's history.",

@@ -18,7 +18,7 @@ use poem_openapi::{
 use serde::Serialize;
 
 use self::{
-    media::Media,
+    media::{Files, Media},
     pages::{Around, Links},
     posted_actions::Actions,
 };
@@ -61,8 +61,8 @@ impl Api {
     /// Post a message
     ///
     /// With a `thread_id`, the message is a reply. With an `id` that the client made, a repeated request answers the
-    /// first message and posts nothing. `@username` and `@channel` mention. Messages have no files yet: a `media` with
-    /// any is 422. Bots that have an address for clicks may post `actions`: buttons below the text.
+    /// first message and posts nothing. `@username` and `@channel` mention. With `files`, which the
+    /// caller has uploaded before, the text may be empty. Bots that have an address for clicks may post `actions`: buttons below the text.
     #[oai(path = "/channels/:channel_id/messages", method = "post", operation_id = "createMessage", tag = "Tag::Messages")]
     async fn create(
         &self,
@@ -71,9 +71,15 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewMessage>,
     ) -> Result<Created<Message>> {
-        let NewMessage { content, thread_id, id, actions, media } = body.0;
-        let new = posting::New { content: content.0, thread: thread_id, id, actions: posted_actions::to_new_actions(actions) };
-        let post = move |tx: &mut Tx| media::none(&media, posting::create(tx, caller.0, *channel_id, new));
+        let NewMessage { content, thread_id, id, actions, files, media } = body.0;
+        let new = posting::New {
+            content: content.0,
+            thread: thread_id,
+            id,
+            actions: posted_actions::to_new_actions(actions),
+            files: media::wanted(files, media).unwrap_or_default(),
+        };
+        let post = move |tx: &mut Tx| posting::create(tx, caller.0, *channel_id, new);
         let posted = app.write_throttled(caller.0.share(), body.1, post).await?;
         Ok(created("Message created successfully", posted))
     }
@@ -91,9 +97,15 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<EditMessage>,
     ) -> Result<Success<Message>> {
-        let EditMessage { content, message_id, thread_id, actions } = body.0;
+        let EditMessage { content, message_id, thread_id, actions, files, media } = body.0;
         let actions = actions.map(|list| posted_actions::to_new_actions(Some(list)));
-        let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id, actions };
+        let edit = editing::Edit {
+            content: content.0,
+            message: message_id,
+            thread: thread_id,
+            actions,
+            files: media::wanted(files, media),
+        };
         let edited =
             app.write_throttled(caller.0.share(), body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited))
@@ -183,24 +195,33 @@ impl Api {
 
 #[derive(Object)]
 struct NewMessage {
-    content: Text<posting::Content>,
+    /// The text; it may be empty beside files.
+    content: Text<posting::Caption>,
     /// The thread to reply to.
     thread_id: Option<MessageId>,
     /// The message's id: a UUID that the client makes.
     id: Option<MessageId>,
     /// What can be clicked. For bots alone.
     actions: Option<Actions>,
-    /// Files. The server takes none yet: the list must be empty.
+    /// Files that the caller has uploaded, by their ids, up to ten.
+    files: Option<Files>,
+    /// The same, as objects: the form of some clients, and the one that says what each shows.
     media: Option<Media>,
 }
 
 #[derive(Object)]
 struct EditMessage {
-    content: Text<posting::Content>,
+    /// The text; it may be empty beside files.
+    content: Text<posting::Caption>,
     message_id: Option<MessageId>,
     thread_id: Option<MessageId>,
     /// What can be clicked from now on, or nothing for an empty list; as it was if omitted. For bots alone.
     actions: Option<Actions>,
+    /// The files that the message shows from now on, by their ids, or none for an empty list; as they were if both lists are
+    /// omitted. A file that is left out is gone.
+    files: Option<Files>,
+    /// The same, as objects.
+    media: Option<Media>,
 }
 
 #[derive(Object)]

@@ -11,7 +11,7 @@ use poem_openapi::{
 use serde::Serialize;
 
 use super::{
-    media::{self, Media},
+    media::{self, Files, Media},
     pages::{self, Around},
     thread_object::{OrganisationThread, Thread},
 };
@@ -166,11 +166,11 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<NewThread>,
     ) -> Result<Created<Thread>> {
-        let NewThread { content, thread_id, media } = body.0;
+        let NewThread { content, thread_id, files, media } = body.0;
+        let files = media::wanted(files, media).unwrap_or_default();
+        let new = posting::New { content: content.0, id: thread_id, files, ..posting::New::default() };
         let made = app
-            .write_throttled(caller.0.share(), body.1, move |tx| {
-                media::none(&media, threads::create_root_post(tx, caller.0, *channel_id, content.0, thread_id))
-            })
+            .write_throttled(caller.0.share(), body.1, move |tx| threads::create_root_post(tx, caller.0, *channel_id, new))
             .await?;
         Ok(created("Thread created successfully", made.into()))
     }
@@ -350,10 +350,13 @@ async fn own(
 
 #[derive(Object)]
 struct NewThread {
-    content: Text<posting::Content>,
+    /// The text; it may be empty beside files.
+    content: Text<posting::Caption>,
     /// The thread's id: a UUID that the client makes.
     thread_id: Option<MessageId>,
-    /// Files. The server takes none yet: the list must be empty.
+    /// Files that the caller has uploaded, by their ids, up to ten.
+    files: Option<Files>,
+    /// The same, as objects: the form of some clients, and the one that says what each shows.
     media: Option<Media>,
 }
 

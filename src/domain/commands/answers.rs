@@ -225,11 +225,12 @@ impl UnderWay {
                 }
                 posting::Content::check(&feed.message, "text").map_err(Error::Invalid)?;
                 let actions = Actions::check(program, &feed.actions, || Ok(true))?;
-                editing::replace(tx, message, &feed.message, actions.as_ref())?.id
+                let media = message.media.clone();
+                editing::replace(tx, message, &feed.message, actions.as_ref(), media)?.id
             }
             (None, Program::Bot(bot)) => {
                 let (content, actions) = (feed.message.clone(), feed.actions.clone());
-                let new = posting::New { content, thread: self.thread, id: None, actions };
+                let new = posting::New { content, thread: self.thread, actions, ..posting::New::default() };
                 posting::create(tx, Caller::operator_as(bot), self.channel, new)?.id
             }
             (None, program) => {

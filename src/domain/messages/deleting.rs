@@ -5,6 +5,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         deferred_work::{self, Cursor, DeferredWork},
+        files::removal,
         log::publication_envelope::envelope,
         messages::{
             channel_counters, events, indexing, mention_count_changes,
@@ -49,12 +50,13 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
     delete(tx, caller, channel, thread)
 }
 
-/// Erases the message's text, mentions and actions, removes its pin and its reaction counts, and takes it out of the search index.
-fn erase(tx: &Tx, n: i64) -> Result<()> {
+/// Erases the message's text, mentions and actions, ends its files, removes its pin and its reaction counts, and takes it out of the search index.
+fn erase(tx: &mut Tx, n: i64) -> Result<()> {
     tx.prepare_cached(
-        "update messages set content = '', mentions = '[]', actions = null, pinned_at = null, pinned_by = null, deleted_at = ?2 where n = ?1",
+        "update messages set content = '', mentions = '[]', actions = null, media = null, pinned_at = null, pinned_by = null, deleted_at = ?2 where n = ?1",
     )?
     .execute((n, tx.now()))?;
+    removal::end_of_message(tx, n)?;
     tx.prepare_cached("delete from reaction_counts where n = ?1")?.execute([n])?;
     indexing::forget(tx, n)
 }

@@ -6,11 +6,15 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
+        files::{
+            Media,
+            taking::{self, Wanted},
+        },
         messages::{
             action_buttons::{self, Actions},
             events, indexing, mention_count_changes,
             mentions::{self, MessageKey},
-            posting::Content,
+            posting::check_text,
             reactions_and_participants,
             record::{self, Message, UNKNOWN},
         },
@@ -20,6 +24,7 @@ use crate::{
 };
 
 /// A new text, and which message it is for.
+#[derive(Default)]
 pub struct Edit {
     pub content: String,
     /// The message to edit. If absent, the caller's latest one; posts that the caller's programs fed don't count.
@@ -28,6 +33,8 @@ pub struct Edit {
     pub thread: Option<MessageId>,
     /// What can be clicked from now on. If absent, what could be.
     pub actions: Option<Vec<action_buttons::New>>,
+    /// The files that it shows from now on. If absent, those that it showed.
+    pub files: Option<Vec<Wanted>>,
 }
 
 /// Replaces the text of a message. For its author, while a member of the channel, in a channel that is not archived.
@@ -47,22 +54,41 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     if message.user != Some(caller.user) {
         return Err(Error::Forbidden(Code::AuthorOnly, "Only its author edits a message"));
     }
-    Content::check(&edit.content, "content").map_err(Error::Invalid)?;
+    let media = match &edit.files {
+        None => message.media.clone(),
+        Some(wanted) => taking::check(tx, caller, access.organisation, wanted, &message.media)?,
+    };
+    check_text(&edit.content, !media.is_empty())?;
     let actions = match &edit.actions {
         None => message.actions.clone(),
         Some(list) => Actions::check_of_bot(tx, caller.user, list)?,
     };
-    replace(tx, message, &edit.content, actions.as_ref())
+    replace(tx, message, &edit.content, actions.as_ref(), media)
 }
 
-/// Replaces the text of a message, and what can be clicked. All checks were made.
-pub(in crate::domain) fn replace(tx: &mut Tx, message: Message, content: &str, actions: Option<&Actions>) -> Result<Message> {
+/// Replaces the text of a message, what can be clicked, and its files. All checks were made.
+pub(in crate::domain) fn replace(
+    tx: &mut Tx,
+    message: Message,
+    content: &str,
+    actions: Option<&Actions>,
+    media: Vec<Media>,
+) -> Result<Message> {
     let (id, channel) = (message.id, message.channel);
     tx.quotas().charge_organisation(message.organisation, content.len())?;
     let mentions = mentions::find(tx, channel, content)?;
     let actions = actions.map(Actions::to_json).transpose()?;
-    let sql = "update messages set content = ?2, mentions = ?3, actions = ?5, updated_at = ?4, edited_at = ?4 where n = ?1";
-    tx.prepare_cached(sql)?.execute((message.n, content, record::to_json(&mentions)?, tx.now(), actions))?;
+    let sql =
+        "update messages set content = ?2, mentions = ?3, actions = ?5, media = ?6, updated_at = ?4, edited_at = ?4 where n = ?1";
+    tx.prepare_cached(sql)?.execute((
+        message.n,
+        content,
+        record::to_json(&mentions)?,
+        tx.now(),
+        actions,
+        Media::to_column(&media)?,
+    ))?;
+    taking::give(tx, (channel, message.n), &media, &message.media)?;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
     let key = MessageKey { channel, n: message.n, root };
     let recount = mention_count_changes::record_anew(tx, key, message.user, &mentions)?;

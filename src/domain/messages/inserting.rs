@@ -3,12 +3,15 @@
 
 use crate::{
     db::Tx,
-    domain::messages::{
-        action_buttons::Actions,
-        events,
-        mentions::{self, MessageKey},
-        record::{self, Message},
-        thread_members::{self, Root},
+    domain::{
+        files::{Media, taking},
+        messages::{
+            action_buttons::Actions,
+            events,
+            mentions::{self, MessageKey},
+            record::{self, Message},
+            thread_members::{self, Root},
+        },
     },
     error::{Code, Error, OrConflict, Result},
 };
@@ -32,6 +35,7 @@ pub(in crate::domain) fn write_as_is(tx: &mut Tx, mut message: Message, root: Op
     tx.quotas().charge_organisation(message.organisation, message.content.len())?; // not for an identifier that is taken
     let key = MessageKey { channel, n: message.n, root: root_n };
     mentions::record(tx, key, &message.mentions)?;
+    taking::give(tx, (channel, message.n), &message.media, &[])?;
     let is_new_participant = match &root {
         Some(root) => thread_members::replied(tx, root, key, message.user, &message.mentions)?,
         None => false,
@@ -46,8 +50,8 @@ fn insert(tx: &Tx, message: &Message, root: Option<i64>) -> Result<i64> {
     // setting it afterwards would write the row and its index twice.
     tx.prepare_cached(
         "insert into messages (n, id, channel_id, root, user_id, username, content, mentions, type, event_name, action_type,
-           avatar_url, status, active_n, created_at, updated_at, actions)
-         select next.n, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, iif(?3 is null, next.n, 0), ?13, ?13, ?14
+           avatar_url, status, active_n, created_at, updated_at, actions, media)
+         select next.n, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, iif(?3 is null, next.n, 0), ?13, ?13, ?14, ?15
          from (select coalesce((select seq from sqlite_sequence where name = 'messages'), 0) + 1 as n) next",
     )?
     .execute((
@@ -65,6 +69,7 @@ fn insert(tx: &Tx, message: &Message, root: Option<i64>) -> Result<i64> {
         &message.status,
         message.created_at,
         message.actions.as_ref().map(Actions::to_json).transpose()?,
+        Media::to_column(&message.media)?,
     ))
     .or_conflict(id_taken)?;
     Ok(tx.last_insert_rowid())

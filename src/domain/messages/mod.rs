@@ -1,6 +1,6 @@
 //! Messages: top-level posts, each of which starts a thread, and replies.
 //!
-//! Here are their record, posting, editing and deleting, lists and threads with their members, mentions, reactions, pins, the
+//! Here are their record, posting, files, editing and deleting, lists and threads with their members, mentions, reactions, pins, the
 //! search with its index.
 
 pub mod action_buttons;
@@ -12,6 +12,7 @@ pub mod indexing;
 pub(in crate::domain) mod inserting;
 pub mod linked_message;
 pub mod lists;
+pub mod media;
 pub(in crate::domain) mod mention_count_changes;
 pub mod mentions;
 mod objects;

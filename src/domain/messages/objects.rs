@@ -6,13 +6,15 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use crate::{
-    domain::messages::{
-        action_buttons::{ActionObject, Actions},
-        mentions::Mention,
-        record::{Message, Participant, Pin, Reaction},
+    domain::{
+        files::FileObject,
+        messages::{
+            action_buttons::{ActionObject, Actions},
+            mentions::Mention,
+            record::{Message, Participant, Pin, Reaction},
+        },
     },
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
@@ -77,8 +79,8 @@ struct MessageObject<'a> {
     is_pinned: bool,
     /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
     last_reply: Time,
-    /// The message's files: always empty.
-    media: Vec<Value>,
+    /// The message's files, in the order in which they are shown.
+    media: Vec<FileObject<'a>>,
     /// The members whom the message mentions, or the channel for all of them.
     mentions: &'a [Mention],
     /// The same as `content`.
@@ -137,7 +139,7 @@ impl<'a> From<&'a Message> for MessageObject<'a> {
             id: message.id,
             is_pinned: message.is_pinned,
             last_reply: message.last_reply_at.unwrap_or(Time::NEVER),
-            media: Vec::new(),
+            media: message.shown_media(),
             mentions: &message.mentions,
             message: &message.content,
             message_count: message.reply_count,
@@ -156,6 +158,16 @@ impl<'a> From<&'a Message> for MessageObject<'a> {
             user_type: message.user_type(),
             username: &message.username,
         }
+    }
+}
+
+impl Message {
+    /// Files come with members' messages alone.
+    fn shown_media(&self) -> Vec<FileObject<'_>> {
+        let shown = |user| {
+            self.media.iter().map(move |media| FileObject::new(media, self.organisation, user, Some((self.channel, self.id))))
+        };
+        self.user.into_iter().flat_map(shown).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         channels::marks,
+        files::taking::{self, Wanted},
         messages::{
             action_buttons::{self, Actions},
             inserting::{self, id_taken},
@@ -21,6 +22,8 @@ use crate::{
 
 text::rules! {
     pub Content: Rule::non_blank_text(40_000);
+    /// The text beside files.
+    pub Caption: Rule::text(40_000);
 }
 
 #[derive(Default)]
@@ -32,10 +35,12 @@ pub struct New {
     pub id: Option<MessageId>,
     /// What can be clicked. For bots alone.
     pub actions: Vec<action_buttons::New>,
+    /// Files that the author has uploaded.
+    pub files: Vec<Wanted>,
 }
 
 /// Posts a message. A post marks its channel as read for its author, and a reply its thread. For members of the channel with
-/// the right to post. A repeat with the same `id`, author, channel and thread returns the first message and changes nothing.
+/// the right to post. It may be files alone. A repeat with the same `id`, author, channel and thread returns the first message and changes nothing.
 /// 403 for a hidden or archived channel, 404 for an unknown thread, 422 for an invalid text, for actions of a person or of a
 /// bot without an address, and for an `id` that is taken.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
@@ -52,7 +57,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     }
     access.require_live()?;
     let root = Root::find_if_any(tx, channel, new.thread)?;
-    Content::check(&new.content, "content").map_err(Error::Invalid)?;
+    check_text(&new.content, !new.files.is_empty())?;
     if let Known::Stream = poster.known {
         return Err(id_taken());
     }
@@ -60,6 +65,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
         username: access.username.unwrap_or_default(),
         content: new.content,
         actions: Actions::check_of_bot(tx, caller.user, &new.actions)?,
+        media: taking::check(tx, caller, access.organisation, &new.files, &[])?,
         ..Message::new(new.id.unwrap_or_else(MessageId::new), channel, access.organisation, tx.now())
     };
     let message = inserting::write(tx, message.by(caller.user, poster.profile), root)?;
@@ -67,6 +73,12 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
         marks::mark_channel_read(tx, caller.user, channel)?;
     }
     Ok(message)
+}
+
+/// Checks the text of a message: one with files needs none.
+pub(super) fn check_text(content: &str, has_files: bool) -> Result<()> {
+    let checked = if has_files { Caption::check(content, "content") } else { Content::check(content, "content") };
+    checked.map(drop).map_err(Error::Invalid)
 }
 
 /// Data that [`create`] needs besides the access check, read in one statement.

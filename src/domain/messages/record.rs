@@ -9,6 +9,7 @@ use crate::{
     db::Columns,
     domain::{
         accounts,
+        files::Media,
         messages::{action_buttons::Actions, mentions::Mention},
     },
     error::{Code, Error, Result},
@@ -61,6 +62,8 @@ pub struct Message {
     pub reactions: Vec<Reaction>,
     /// What can be clicked; none for a person's message.
     pub actions: Option<Actions>,
+    /// The files that it shows, in this order.
+    pub media: Vec<Media>,
 }
 
 impl Message {
@@ -95,6 +98,7 @@ impl Message {
             pin: None,
             reactions: Vec::new(),
             actions: None,
+            media: Vec::new(),
         }
     }
 
@@ -217,8 +221,8 @@ pub(super) const SELECT: &str =
     "select m.n, m.id, m.channel_id, c.organisation_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
       coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url), coalesce(u.is_bot, 0),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
-      m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.actions, m.pinned_at is not null,
-      m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
+      m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.actions,
+      m.media, iif(m.media is null, '', (select value from meta where key = 'base_url')), m.pinned_at is not null, m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
     from messages m left join channels c on c.id = m.channel_id left join users u on u.id = m.user_id
       left join messages r on r.n = m.root
       left join users p on p.id = m.pinned_by
@@ -252,10 +256,16 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         is_edited: columns.take()?,
         deleted_at: columns.take()?,
         actions: Actions::of(columns.take::<Option<String>>()?.as_deref()),
+        media: media(&mut columns)?,
         is_pinned: columns.take()?,
         pin: pin(&mut columns)?,
         reactions: Vec::new(),
     })
+}
+
+fn media(columns: &mut Columns) -> rusqlite::Result<Vec<Media>> {
+    let (kept, base_url): (Option<String>, String) = (columns.take()?, columns.take()?);
+    Ok(Media::of_column(kept.as_deref(), &base_url))
 }
 
 fn pin(columns: &mut Columns) -> rusqlite::Result<Option<Pin>> {

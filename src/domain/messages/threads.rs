@@ -161,15 +161,9 @@ pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -
 
 /// Makes a top-level post, as [`posting::create`] does; the same `id` again returns the same thread. 404 for a hidden
 /// channel.
-pub fn create_root_post(
-    tx: &mut Tx,
-    caller: Caller,
-    channel: ChannelId,
-    content: String,
-    id: Option<MessageId>,
-) -> Result<Thread> {
+pub fn create_root_post(tx: &mut Tx, caller: Caller, channel: ChannelId, new: posting::New) -> Result<Thread> {
     access::require_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let root = posting::create(tx, caller, channel, posting::New { content, id, ..posting::New::default() })?;
+    let root = posting::create(tx, caller, channel, new)?;
     read_one(tx, caller, Root(root.n), REPLIES)
 }
 
@@ -196,7 +190,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
         set_status(tx, &root, status)?;
     }
     if let Some(content) = edit.content {
-        editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None, actions: None })?;
+        editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), ..editing::Edit::default() })?;
     }
     read_one(tx, caller, Root(root.n), REPLIES)
 }

@@ -206,7 +206,8 @@ impl Run {
         self.until(Kind::ReplyCount).await;
 
         let [message, below] = [&post, &reply].map(|message| format!("/channels/{channel}/messages/{message}"));
-        let renamed = json!({ "message_id": reply, "content": "Who brings her in?" });
+        let chart = ada.upload_one("chart.txt", b"A rock to port\n").await;
+        let renamed = json!({ "message_id": reply, "content": "Who brings her in?", "files": [chart] });
         grace.call("POST", &format!("/channels/{channel}/star"), None).await.expect(200);
         self.until(Kind::Star).await;
         grace.call("POST", &format!("/channels/{channel}/mute"), None).await.expect(200);
@@ -215,6 +216,7 @@ impl Run {
         let berth = json!({ "name": "berths", "organisation_id": organisation, "userIds": [grace.user_id] });
         for (kind, method, path, body) in [
             (Kind::Updated, "PUT", format!("/channels/{channel}/messages"), Some(renamed)),
+            (Kind::MediaUpdated, "DELETE", format!("/files/file/{chart}"), None),
             (Kind::Reaction, "PUT", format!("{message}/reactions/tada"), None),
             (Kind::Pinned, "PUT", format!("{message}/pin"), None),
             (Kind::Unpinned, "DELETE", format!("{message}/pin"), None),

@@ -81,6 +81,7 @@ impl Store {
                 assert_eq!(data["edited"], true);
                 self.replace(ids, data);
             }
+            "updated_media" => self.replace(ids, data),
             "deleted" => self.deleted(publication),
             "status_update" => {
                 if let Some(thread) = self.expected(ids) {

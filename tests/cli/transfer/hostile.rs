@@ -63,10 +63,10 @@ const ATTACKS: &[Attack] = &[
     ("is not a part", |file, _| file.parts[0].0 = "other/people.jsonl".into()),
 ];
 
-/// Copies a data folder that no server holds.
+/// Copies a data folder that no server holds, without the files of messages.
 pub fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.path().is_file()) {
         fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
     }
 }

@@ -105,7 +105,7 @@ impl Bound {
 
     /// Checks that the session which has admitted the request is still what it was: its sender may have kept the body back until
     /// rights had ended. 401 if not.
-    fn require_same_session(req: &Request) -> Result<(), Error> {
+    pub fn require_same_session(req: &Request) -> Result<(), Error> {
         let caller = req.data().and_then(|Bound(sender)| sender.caller.get());
         match caller.zip(req.data::<App>()) {
             Some((caller, app)) if app.find_caller(caller.session)? != Some(*caller) => Err(SESSION_ENDED),

@@ -56,6 +56,7 @@ pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logge
              when '{}' then {}
              when '{}' then {}
              when '{}' then {}
+             when '{}' then {}
              when '{}' then {} or exists (select 1 from webhook_events k where k.message_n = e.message_n)
              else e.type in ('{}', '{}')
            end as concerns
@@ -63,6 +64,8 @@ pub(in crate::domain) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logge
         Kind::Message.name(),
         wanted(&[DeliveryKind::MessageCreated]),
         Kind::Updated.name(),
+        wanted(&[DeliveryKind::MessageUpdated]),
+        Kind::MediaUpdated.name(),
         wanted(&[DeliveryKind::MessageUpdated]),
         Kind::Reaction.name(),
         wanted(&[DeliveryKind::ReactionAdded, DeliveryKind::ReactionRemoved]),

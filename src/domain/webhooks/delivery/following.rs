@@ -101,7 +101,7 @@ pub fn queue_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
                     row.message.map_or(Ok(()), |n| queue::erase(tx, n))?;
                     queued += queue(tx, &row)?;
                 }
-                Kind::Message | Kind::Updated | Kind::Reaction | Kind::Channel => queued += queue(tx, &row)?,
+                Kind::Message | Kind::Updated | Kind::MediaUpdated | Kind::Reaction | Kind::Channel => queued += queue(tx, &row)?,
                 // The next slice processes the rest of this row.
                 _ if !departures::slice(tx, &row)? => break,
                 _ => {}

@@ -1,0 +1,220 @@
+//! The bytes of a file: all of them or a range (RFC 9110, section 14), with what keeps browsers from running them.
+
+use std::ops::Range;
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use http_body_util::BodyExt;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use poem::{
+    Body, IntoResponse, Request, Response,
+    http::{HeaderValue, StatusCode, header},
+    web::{
+        Data,
+        headers::{ETag, HeaderMapExt, IfNoneMatch, IfRange},
+    },
+};
+use poem_openapi::{
+    ApiResponse, OpenApi,
+    param::Path,
+    registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchema, Registry},
+};
+
+use crate::{
+    api::{
+        http::{auth::FileReader, framework_traits::inline_schema},
+        tags::Tag,
+    },
+    domain::files::{self, File},
+    error::{Error, Result},
+    files::{Transferred, shows_in_place},
+    id::FileId,
+    state::App,
+};
+
+/// Nothing of a file runs or loads anything, wherever it is opened. Browsers show pictures and text with a style of their own.
+const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+/// What browsers are told that a file is which they don't show.
+const UNSHOWN: &str = "application/octet-stream";
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Open a file
+    ///
+    /// Answers the bytes of a file, or a range of them. For members of the channel whose message shows it, and until there is one for
+    /// who uploaded it; 404 for everybody else. Who may read it is looked at each time. The cookie of a browser's session counts
+    /// unless the browser says that another site asks, so that pages show files by their addresses.
+    ///
+    /// Browsers show pictures (PNG, JPEG, GIF, WebP), plain text and PDF; all else they save. Nothing in a file can run there.
+    #[oai(path = "/files/:file_id/:file_name", method = "get", operation_id = "downloadFile", tag = "Tag::Files")]
+    async fn download(
+        &self,
+        caller: FileReader,
+        app: Data<&App>,
+        file_id: Path<FileId>,
+        /// The name under which the file is saved. Any name opens it.
+        file_name: Path<String>,
+        req: &Request,
+    ) -> Result<Download> {
+        _ = file_name; // browsers read it in the address
+        let (caller, id) = (caller.0, *file_id);
+        let file = app.db.read(|conn| files::readable(conn, caller, id))?;
+        let tag = ETag::from(&file);
+        let mut response = match part(req, &tag, file.media.size as u64) {
+            Part::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
+            Part::Outside => {
+                let range = format!("bytes */{}", file.media.size);
+                StatusCode::RANGE_NOT_SATISFIABLE.with_header(header::CONTENT_RANGE, range).into_response()
+            }
+            Part::Bytes(range, status) => {
+                let transfer = app.limits.transfer(caller.share()).await?;
+                let body = app.files.read(file.organisation, id, range.clone(), transfer).await?;
+                let response = Response::builder().status(status).header(header::CONTENT_LENGTH, range.end - range.start);
+                let mut response = response.body(Body::from(body.boxed()));
+                if status == StatusCode::PARTIAL_CONTENT {
+                    let range = format!("bytes {}-{}/{}", range.start, range.end - 1, file.media.size);
+                    response.headers_mut().insert(header::CONTENT_RANGE, value(&range)?);
+                }
+                response.extensions_mut().insert(Transferred);
+                response
+            }
+        };
+        describe(&mut response, &file, tag)?;
+        Ok(Download(response))
+    }
+}
+
+/// What of a file is asked for.
+enum Part {
+    /// Nothing: the client has it.
+    Unchanged,
+    /// What it has not.
+    Outside,
+    Bytes(Range<u64>, StatusCode),
+}
+
+/// The part that a request asks for. All of the file for several ranges, and for one of a file that has another content.
+fn part(req: &Request, tag: &ETag, size: u64) -> Part {
+    let headers = req.headers();
+    if headers.typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(tag)) {
+        return Part::Unchanged;
+    }
+    let is_of_this = headers.typed_get::<IfRange>().is_none_or(|known| !known.is_modified(Some(tag), None));
+    let whole = Part::Bytes(0..size, StatusCode::OK);
+    let asked = headers.get(header::RANGE).filter(|_| is_of_this).and_then(|range| range.to_str().ok());
+    match asked.and_then(Asked::parse) {
+        None => whole,
+        Some(asked) => asked.of(size).map_or(Part::Outside, |range| Part::Bytes(range, StatusCode::PARTIAL_CONTENT)),
+    }
+}
+
+/// One range of bytes (RFC 9110, section 14.1.2). The library's type drops what it can't read together with what there is not.
+enum Asked {
+    /// From a byte to another, which is among them, or to the end.
+    From(u64, Option<u64>),
+    /// So many bytes at the end.
+    Last(u64),
+}
+
+impl Asked {
+    /// None for several ranges, for other units and for what is no range: they count as not asked for.
+    fn parse(text: &str) -> Option<Asked> {
+        let (from, to) = text.strip_prefix("bytes=")?.split_once('-')?;
+        let to = if to.is_empty() { None } else { Some(to.parse().ok()?) };
+        match (from, to) {
+            ("", last) => last.map(Asked::Last),
+            (from, to) => {
+                let from = from.parse().ok()?;
+                to.is_none_or(|to| from <= to).then_some(Asked::From(from, to))
+            }
+        }
+    }
+
+    /// The bytes of a file of this length; none if it has none of them.
+    fn of(&self, size: u64) -> Option<Range<u64>> {
+        let range = match *self {
+            Asked::From(from, to) => from..to.map_or(size, |to| to.saturating_add(1).min(size)),
+            Asked::Last(bytes) => size.saturating_sub(bytes)..size,
+        };
+        (!range.is_empty()).then_some(range)
+    }
+}
+
+/// Adds the headers that each answer about the file has.
+fn describe(response: &mut Response, file: &File, tag: ETag) -> Result<()> {
+    let is_shown = shows_in_place(&file.media.mime_type);
+    let mime_type = match file.media.mime_type.as_str() {
+        "text/plain" => "text/plain; charset=utf-8",
+        shown if is_shown => shown,
+        // A page plays what it has asked for, whatever the disposition says.
+        played if played.starts_with("audio/") || played.starts_with("video/") => played,
+        _ => UNSHOWN,
+    };
+    let headers = response.headers_mut();
+    headers.typed_insert(tag);
+    for (name, text) in [
+        (header::CONTENT_TYPE, mime_type),
+        (header::CONTENT_DISPOSITION, &disposition(is_shown, &file.media.name)),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::CACHE_CONTROL, "private, no-cache"),
+        (header::ACCEPT_RANGES, "bytes"),
+    ] {
+        headers.insert(name, value(text)?);
+    }
+    Ok(())
+}
+
+/// How a browser takes the file, and its name: in ASCII for old programs, and as it is (RFC 6266, RFC 8187).
+fn disposition(is_shown: bool, name: &str) -> String {
+    let kind = if is_shown { "inline" } else { "attachment" };
+    let plain: String =
+        name.chars().map(|c| if matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '%') { c } else { '_' }).collect();
+    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC))
+}
+
+fn value(text: &str) -> Result<HeaderValue> {
+    HeaderValue::from_str(text).map_err(Error::internal)
+}
+
+impl From<&File> for ETag {
+    fn from(file: &File) -> ETag {
+        format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(file.sha256)).parse().expect("it has no quotes inside")
+    }
+}
+
+/// The answer with a file, or without its bytes.
+struct Download(Response);
+
+impl IntoResponse for Download {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl ApiResponse for Download {
+    fn meta() -> MetaResponses {
+        let bytes = || {
+            let schema = inline_schema(MetaSchema { format: Some("binary"), ..MetaSchema::new("string") });
+            vec![MetaMediaType { content_type: UNSHOWN, schema }]
+        };
+        let one = |status, description, content| MetaResponse {
+            description,
+            status: Some(status),
+            status_range: None,
+            content,
+            headers: Vec::new(),
+        };
+        MetaResponses {
+            responses: vec![
+                one(200, "The file.", bytes()),
+                one(206, "The range of the file that the header `Range` asks for.", bytes()),
+                one(304, "The file is the one with the `ETag` in the header `If-None-Match`.", Vec::new()),
+                one(416, "The file has no such range; `Content-Range` tells its length.", Vec::new()),
+            ],
+        }
+    }
+    fn register(_: &mut Registry) {}
+}

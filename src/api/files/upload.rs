@@ -1,0 +1,158 @@
+//! Files in a form (RFC 7578), which go to the disk as they arrive.
+
+use std::time::Duration;
+
+use poem::{FromRequest, Request, RequestBody, http::header, web::Multipart};
+use poem_openapi::{
+    ApiExtractor, ApiExtractorType, ExtractParamOptions,
+    registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef},
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    time::timeout,
+};
+
+use crate::{
+    api::http::{body::Bound, framework_traits::inline_schema},
+    db,
+    domain::{
+        access::Caller,
+        files::{File, taking, uploading},
+    },
+    error::{Code, Error, Result},
+    files::{BUFFER, Incoming, Stored},
+    id::{FileId, OrganisationId},
+    state::App,
+};
+
+/// The name of the parts of the form that are files.
+const FIELD: &str = "files";
+/// Bytes of a form besides its files.
+const AROUND: u64 = 64 << 10;
+/// How long a transfer goes on without a byte.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A form with files, of which nothing was read.
+pub struct Upload(Multipart);
+
+impl<'a> ApiExtractor<'a> for Upload {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn request_meta() -> Option<MetaRequest> {
+        let file = MetaSchema { format: Some("binary"), ..MetaSchema::new("string") };
+        let files = MetaSchema {
+            items: Some(Box::new(inline_schema(file))),
+            min_items: Some(1),
+            max_items: Some(taking::MOST),
+            ..MetaSchema::new("array")
+        };
+        let form: MetaSchemaRef = inline_schema(MetaSchema {
+            required: vec![FIELD],
+            properties: vec![(FIELD, inline_schema(files))],
+            ..MetaSchema::new("object")
+        });
+        let content = vec![MetaMediaType { content_type: "multipart/form-data", schema: form }];
+        Some(MetaRequest { description: None, content, required: true })
+    }
+
+    async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
+        let form = <Multipart as FromRequest>::from_request(req, body).await;
+        form.map(Upload).map_err(|_| {
+            let says = "The request body must be a form of the content type multipart/form-data";
+            Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)).into()
+        })
+    }
+}
+
+impl Upload {
+    /// Takes the files of the form. 413 for one that is too large, 429 past what its sender may upload in a day, 507 if the disk has
+    /// no room; what came before is not kept then.
+    pub async fn receive(self, req: &Request, app: &App, caller: Caller, named: Option<OrganisationId>) -> Result<Vec<File>> {
+        let declared = req.header(header::CONTENT_LENGTH).and_then(|length| length.parse().ok()).unwrap_or(0);
+        let organisation = begin(app, caller, named, declared)?;
+        let _transfer = app.limits.transfer(caller.share()).await?;
+        let (stored, new) = receive_all(self.0, app, caller, organisation).await?;
+        Bound::require_same_session(req)?;
+        let keep = move |tx: &mut db::Tx| {
+            let kept = uploading::create(tx, caller, organisation, new)?;
+            stored.into_iter().for_each(Stored::keep);
+            Ok(kept)
+        };
+        app.db.write(keep).await
+    }
+}
+
+/// Checks what can be checked before the first byte. Returns the organisation that the files are for.
+fn begin(app: &App, caller: Caller, named: Option<OrganisationId>, declared: u64) -> Result<OrganisationId> {
+    let organisation = app.db.read(|conn| uploading::require_uploader(conn, caller, named, declared.saturating_sub(AROUND)))?;
+    let bounds = app.site.files;
+    if declared > bounds.each.saturating_mul(taking::MOST as u64).saturating_add(AROUND) {
+        return Err(Error::TooLarge(bounds.each as usize));
+    }
+    let free = db::free_bytes(app.files.folder());
+    if free.is_some_and(|free| free < bounds.left_free.saturating_add(declared)) {
+        Err(Error::NoRoomForFiles)
+    } else {
+        Ok(organisation)
+    }
+}
+
+async fn receive_all(
+    mut form: Multipart,
+    app: &App,
+    caller: Caller,
+    organisation: OrganisationId,
+) -> Result<(Vec<Stored>, Vec<uploading::New>)> {
+    let (mut stored, mut new) = (Vec::new(), Vec::new());
+    while let Some(field) = in_time(form.next_field()).await? {
+        if field.name() != Some(FIELD) {
+            let says = format!("the parts of the form must have the name {FIELD}");
+            return Err(Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)));
+        }
+        if new.len() == taking::MOST {
+            let says = format!("at most {} files are taken at once", taking::MOST);
+            return Err(Error::BadRequest(Code::TooManyItems.says(says).at(FIELD).with_limit(taking::MOST)));
+        }
+        let (id, name) = (FileId::new(), field.file_name().unwrap_or_default().to_owned());
+        let incoming = receive_one(field.into_async_read(), app, caller, id).await?;
+        let size = incoming.size();
+        let kept = incoming.end(organisation).await?;
+        let picture = kept.picture.map(|picture| (picture.width, picture.height));
+        new.push(uploading::New { id, name, mime_type: kept.mime_type, picture, size, sha256: kept.sha256 });
+        stored.push(kept);
+    }
+    if new.is_empty() {
+        return Err(Error::BadRequest(Code::Required.says(format!("{FIELD} is required")).at(FIELD)));
+    }
+    Ok((stored, new))
+}
+
+async fn receive_one(bytes: impl AsyncRead, app: &App, caller: Caller, id: FileId) -> Result<Incoming> {
+    let most = app.site.files.each;
+    let mut incoming = Incoming::begin(&app.files, id).await?;
+    let mut bytes = std::pin::pin!(bytes);
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let read = in_time(bytes.read(&mut buffer)).await?;
+        if read == 0 {
+            return Ok(incoming);
+        }
+        app.quotas.charge_upload(caller.person, read)?;
+        incoming.write(&buffer[..read]).await?;
+        if incoming.size() > most {
+            return Err(Error::TooLarge(most as usize));
+        }
+    }
+}
+
+/// What arrives next. 400 if the form is broken off or faulty, and after half a minute without a byte.
+async fn in_time<T, E: std::fmt::Display>(arriving: impl Future<Output = Result<T, E>>) -> Result<T> {
+    let says = match timeout(SILENCE, arriving).await {
+        Ok(Ok(arrived)) => return Ok(arrived),
+        Ok(Err(err)) => format!("The form could not be read: {err}"),
+        Err(_) => "The form did not arrive in time".into(),
+    };
+    Err(Error::BadRequest(Code::BodyIncomplete.says(says)))
+}

@@ -1,0 +1,104 @@
+//! The object that shows a file: the same in uploads, messages, lists and pushes.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use super::record::{File, FileKind, Media};
+use crate::{
+    id::{ChannelId, FileId, MessageId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// A file.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Media")]
+pub struct FileObject<'a> {
+    /// The file.
+    pub id: FileId,
+    /// The name that it was uploaded with, without paths and invisible characters.
+    pub file_name: &'a str,
+    /// The ending of the name, in lower case and without the dot; empty if it has none.
+    pub file_type: String,
+    /// What its content is, whatever its name says.
+    pub mime_type: &'a str,
+    /// What it is to people.
+    #[schemars(extend("enum" = ["image", "video", "audio", "document", "file"]))]
+    pub category: &'a str,
+    /// Its address. Whoever opens it must be allowed to read the file then.
+    pub file_link: String,
+    /// Its length in bytes.
+    pub size: i64,
+    /// The width of a picture as it is shown, in pixels; null for other files, and where the file does not tell.
+    pub width: Option<u32>,
+    /// Its height.
+    pub height: Option<u32>,
+    /// What it shows, for those who can't see it; empty if nobody has said.
+    pub description: &'a str,
+    /// The organisation that it is kept in.
+    pub organisation_id: OrganisationId,
+    /// Who uploaded it.
+    pub user_id: UserId,
+    /// The channel of the message that shows it; null until there is one.
+    pub channel_id: Option<ChannelId>,
+    /// The message that shows it; null until there is one.
+    pub message_id: Option<MessageId>,
+    /// When it was uploaded.
+    pub created_at: Time,
+    /// The same as `created_at`.
+    pub updated_at: Time,
+}
+
+impl<'a> FileObject<'a> {
+    pub fn new(
+        media: &'a Media,
+        organisation_id: OrganisationId,
+        user_id: UserId,
+        message: Option<(ChannelId, MessageId)>,
+    ) -> FileObject<'a> {
+        FileObject {
+            id: media.id,
+            file_name: &media.name,
+            file_type: ending(&media.name),
+            mime_type: &media.mime_type,
+            category: FileKind::of(&media.mime_type).as_str(),
+            file_link: link(media),
+            size: media.size,
+            width: media.width,
+            height: media.height,
+            description: &media.description,
+            organisation_id,
+            user_id,
+            channel_id: message.map(|(channel, _)| channel),
+            message_id: message.map(|(_, message)| message),
+            created_at: media.created_at,
+            updated_at: media.created_at,
+        }
+    }
+}
+
+impl Serialize for File {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        FileObject::new(&self.media, self.organisation, self.user, self.message).serialize(serializer)
+    }
+}
+
+impl JsonSchema for File {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        FileObject::schema_name()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        FileObject::json_schema(generator)
+    }
+}
+
+/// The ending of a name, in lower case and without the dot.
+fn ending(name: &str) -> String {
+    name.rsplit_once('.').filter(|(before, _)| !before.is_empty()).map_or_else(String::new, |(_, ending)| ending.to_lowercase())
+}
+
+/// The address of a file. Its name stands at the end, as browsers save a file by it.
+fn link(Media { id, name, base_url, .. }: &Media) -> String {
+    const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    format!("{base_url}/api/v1/files/{id}/{}", utf8_percent_encode(name, &UNRESERVED))
+}

@@ -1,0 +1,103 @@
+//! Uploads: who may, how much, and the row of a file whose bytes have arrived.
+
+use rusqlite::OptionalExtension;
+
+use super::{
+    names::clean_name,
+    record::{File, FileKind, Media},
+};
+use crate::{
+    db::{Tx, View},
+    domain::{
+        access::{self, Caller},
+        rights::Rights,
+    },
+    error::{Code, Error, Result},
+    id::{FileId, OrganisationId},
+    secret::Hash,
+};
+
+/// A file whose bytes are on disk.
+pub struct New {
+    pub id: FileId,
+    pub name: String,
+    pub mime_type: &'static str,
+    /// Width and height of a picture.
+    pub picture: Option<(u32, u32)>,
+    pub size: u64,
+    pub sha256: Hash,
+}
+
+/// Checks, before the first byte, that the caller may upload so many to the organisation: as a member with the right to post. The
+/// organisation is the one named, or a bot's own, or the one that the caller works in. 403 for outsiders and without the right, 422
+/// if there is none, or if its files would take more room than they may.
+pub fn require_uploader(conn: &View, caller: Caller, named: Option<OrganisationId>, bytes: u64) -> Result<OrganisationId> {
+    let organisation = match named {
+        Some(organisation) => organisation,
+        None => current(conn, caller)?
+            .ok_or_else(|| Error::Invalid(Code::Required.says("organisation_id is required").at("organisation_id")))?,
+    };
+    access::require_right(conn, caller, Rights::POST_MESSAGES, organisation, access::OUTSIDER)?;
+    require_room(conn, organisation, bytes)?;
+    Ok(organisation)
+}
+
+fn current(conn: &View, caller: Caller) -> Result<Option<OrganisationId>> {
+    let sql = "select coalesce((select organisation_id from bots where user_id = ?1), current_org) from users where id = ?1";
+    Ok(conn.prepare_cached(sql)?.query_row([caller.user], |row| row.get(0)).optional()?.flatten())
+}
+
+fn require_room(conn: &View, organisation: OrganisationId, bytes: u64) -> Result<()> {
+    let most = conn.site().files.per_organisation;
+    let sql = "select bytes from file_totals where organisation_id = ?1";
+    let taken: Option<i64> = conn.prepare_cached(sql)?.query_row([organisation], |row| row.get(0)).optional()?;
+    if (taken.unwrap_or(0) as u64).saturating_add(bytes) <= most {
+        return Ok(());
+    }
+    let says = format!("the files of this organisation may have {most} bytes together, and these would be more");
+    Err(Error::Invalid(Code::FilesFull.says(says).with_limit(most)))
+}
+
+/// Keeps files whose bytes are on disk. Checks again what [`require_uploader`] did: it may have taken hours for them to arrive.
+pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: Vec<New>) -> Result<Vec<File>> {
+    require_uploader(tx, caller, Some(organisation), new.iter().map(|new| new.size).sum())?;
+    new.into_iter().map(|new| insert(tx, caller, organisation, new)).collect()
+}
+
+fn insert(tx: &Tx, caller: Caller, organisation: OrganisationId, new: New) -> Result<File> {
+    let media = Media {
+        id: new.id,
+        name: clean_name(&new.name),
+        mime_type: new.mime_type.into(),
+        size: new.size as i64,
+        width: new.picture.map(|(width, _)| width),
+        height: new.picture.map(|(_, height)| height),
+        description: String::new(),
+        created_at: tx.now(),
+        base_url: tx.site().base_url.clone(),
+    };
+    let kind = FileKind::of(new.mime_type);
+    tx.prepare_cached(
+        "insert into files (id, organisation_id, user_id, name, mime_type, kind, size, width, height, sha256, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute((
+        media.id,
+        organisation,
+        caller.user,
+        &media.name,
+        &media.mime_type,
+        kind,
+        media.size,
+        media.width,
+        media.height,
+        new.sha256,
+        media.created_at,
+    ))?;
+    tx.prepare_cached(
+        "insert into file_totals (organisation_id, bytes) values (?1, ?2)
+         on conflict (organisation_id) do update set bytes = bytes + excluded.bytes",
+    )?
+    .execute((organisation, media.size))?;
+    Ok(File { media, kind, organisation, user: caller.user, sha256: new.sha256, message: None })
+}

@@ -1,0 +1,42 @@
+//! Taking a file out of its message.
+
+use crate::{
+    db::Tx,
+    domain::{
+        access::{self, Caller},
+        files::{self, Media, removal},
+        messages::{
+            deleting, events, lists,
+            record::{self, Message},
+        },
+    },
+    error::Result,
+    event::Kind,
+    id::FileId,
+};
+
+/// Removes a file. One that a message shows goes for those who may delete the message ([`deleting::delete`]), and a message that
+/// was this file alone is deleted; one that no message has taken, for who uploaded it. 404 for a file that the caller may not read,
+/// 403 for other members of its channel.
+pub fn remove(tx: &mut Tx, caller: Caller, id: FileId) -> Result<()> {
+    let file = files::readable(tx, caller, id)?;
+    let Some((channel, message)) = file.message else { return removal::end(tx, id) };
+    let message = record::find_live(tx, channel, message)?;
+    let access = access::require_channel_member(tx, caller, channel, files::UNKNOWN)?;
+    if message.user != Some(caller.user) {
+        access.require_manager()?;
+    }
+    let media: Vec<Media> = message.media.iter().filter(|media| media.id != id).cloned().collect();
+    if media.is_empty() && message.content.trim().is_empty() {
+        return deleting::delete(tx, caller, channel, message.id);
+    }
+    removal::end(tx, id)?;
+    announce(tx, message, &media)
+}
+
+fn announce(tx: &mut Tx, message: Message, media: &[Media]) -> Result<()> {
+    tx.prepare_cached("update messages set media = ?2 where n = ?1")?.execute((message.n, Media::to_column(media)?))?;
+    let message = lists::get(tx, message.n)?;
+    let body = events::about(Kind::MediaUpdated, &message, &message);
+    events::emit_to_readers(tx, &message, Kind::MediaUpdated, &body)
+}

@@ -1,0 +1,151 @@
+//! A file whose bytes arrive, and its way to its place.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+};
+
+use ring::digest;
+use tokio::task::spawn_blocking;
+
+use super::{
+    content,
+    picture_size::PictureSize,
+    store::{BUFFER, Store, make_folder, sync_folder_of},
+};
+use crate::{
+    error::{Error, Result},
+    id::{FileId, OrganisationId},
+    secret::Hash,
+};
+
+/// A file whose bytes arrive. It is removed when it is dropped before its end.
+pub struct Incoming {
+    store: Store,
+    id: FileId,
+    path: Option<PathBuf>,
+    /// With a buffer for what is written next. None while a write is in progress.
+    writing: Option<Writing>,
+    size: u64,
+}
+
+struct Writing {
+    file: File,
+    hash: digest::Context,
+    buffer: Vec<u8>,
+}
+
+impl Writing {
+    fn flush(&mut self) -> io::Result<()> {
+        self.hash.update(&self.buffer);
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Incoming {
+    pub async fn begin(store: &Store, id: FileId) -> Result<Incoming> {
+        let path = store.incoming(id);
+        let made = path.clone();
+        let file = blocking(move || File::options().write(true).read(true).create_new(true).mode(0o600).open(made)).await?;
+        let writing = Writing { file, hash: digest::Context::new(&digest::SHA256), buffer: Vec::with_capacity(BUFFER) };
+        Ok(Incoming { store: store.clone(), id, path: Some(path), writing: Some(writing), size: 0 })
+    }
+
+    /// Bytes that have arrived.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes the next bytes, and writes them once there are many.
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.size += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let mut writing = self.writing.take().ok_or_else(interrupted)?;
+            let (now, later) = bytes.split_at(bytes.len().min(BUFFER - writing.buffer.len()));
+            writing.buffer.extend_from_slice(now);
+            bytes = later;
+            if writing.buffer.len() == BUFFER {
+                writing = blocking(move || writing.flush().map(|()| writing)).await?;
+            }
+            self.writing = Some(writing);
+        }
+        Ok(())
+    }
+
+    /// Puts the file in its place, whole and on disk.
+    pub async fn end(mut self, organisation: OrganisationId) -> Result<Stored> {
+        let mut writing = self.writing.take().ok_or_else(interrupted)?;
+        let (from, to) = (self.store.incoming(self.id), self.store.path(organisation, self.id));
+        let stored = blocking(move || {
+            writing.flush()?;
+            writing.file.sync_all()?;
+            let mime_type = content::recognise(&head(&mut writing.file)?);
+            let folder = to.parent().expect("a file has a folder");
+            make_folder(folder.parent().expect("that of its organisation"))?;
+            make_folder(folder)?;
+            fs::rename(from, &to)?;
+            let sha256 = writing.hash.finish().as_ref().try_into().map_err(io::Error::other)?;
+            let picture = mime_type.starts_with("image/").then(|| PictureSize::of(&writing.file)).flatten();
+            let stored = Stored { place: Some(to), mime_type, picture, sha256 };
+            stored.place.as_deref().map_or(Ok(()), sync_folder_of)?;
+            Ok(stored)
+        });
+        let stored = stored.await?;
+        self.path = None;
+        Ok(stored)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// The first bytes of a file, by which its content is recognised.
+fn head(file: &mut File) -> io::Result<Vec<u8>> {
+    use std::io::Seek;
+    let mut head = Vec::new();
+    file.rewind()?;
+    file.take(content::HEAD as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// A file in its place, which is removed again unless somebody says that it is [`Stored::keep`]t.
+pub struct Stored {
+    place: Option<PathBuf>,
+    /// What its content is.
+    pub mime_type: &'static str,
+    /// The size of a picture.
+    pub picture: Option<PictureSize>,
+    pub sha256: Hash,
+}
+
+impl Stored {
+    pub fn keep(mut self) {
+        self.place = None;
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        if let Some(place) = &self.place {
+            _ = fs::remove_file(place);
+        }
+    }
+}
+
+fn interrupted() -> Error {
+    Error::internal("a write of this file was interrupted")
+}
+
+/// Runs what waits for the disk beside the tasks that serve connections.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
+    spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)
+}

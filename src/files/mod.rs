@@ -1,0 +1,18 @@
+//! The bytes of files, below `files` in the data folder: `incoming/<id>` while they arrive, and then
+//! `<organisation>/<last two digits of the id>/<id>`. What lies in its place there is whole and on disk. The last digits are
+//! random; the first of a version 7 UUID are the time, and the same for years.
+//!
+//! Knows no SQL: who may read a file, and whether there is one, the domain says.
+
+mod content;
+mod incoming;
+mod picture_size;
+mod reading;
+mod store;
+
+pub use self::{
+    content::shows_in_place,
+    incoming::{Incoming, Stored},
+    reading::Transferred,
+    store::{BUFFER, Store},
+};

@@ -1,0 +1,115 @@
+//! The folder of files.
+
+use std::{
+    fs::{self, DirBuilder, File},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    error::{Error, Result},
+    id::{FileId, OrganisationId},
+    time::Time,
+};
+
+/// The folder of all files in the data folder.
+pub const FOLDER: &str = "files";
+const INCOMING: &str = "incoming";
+
+/// Bytes of a file that are in memory at once while it comes or goes.
+pub const BUFFER: usize = 64 << 10;
+
+/// The folder of a server's files.
+#[derive(Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// The files in a data folder; makes the folder if there is none.
+    pub fn open(data: &Path) -> Result<Store> {
+        let root = data.join(FOLDER);
+        let made = make_folder(&root).and_then(|()| make_folder(&root.join(INCOMING)));
+        made.map_err(|err| Error::failed(format!("can't make the folder {}: {err}", root.display())))?;
+        Ok(Store { root })
+    }
+
+    /// The folder, whose disk need not be that of the database.
+    pub fn folder(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn path(&self, organisation: OrganisationId, id: FileId) -> PathBuf {
+        let name = id.to_string();
+        self.root.join(organisation.to_string()).join(&name[name.len() - 2..]).join(name)
+    }
+
+    pub(super) fn incoming(&self, id: FileId) -> PathBuf {
+        self.root.join(INCOMING).join(id.to_string())
+    }
+
+    /// Removes the bytes of a file; those that are gone already, too.
+    pub fn remove(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
+        match fs::remove_file(self.path(organisation, id)) {
+            Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks at all files in their places that were last written before a time, an organisation's folder at a time.
+    pub fn each_written_before(
+        &self,
+        before: Time,
+        mut found: impl FnMut(OrganisationId, Vec<FileId>) -> Result<()>,
+    ) -> Result<()> {
+        for (organisation, folder) in entries(&self.root)? {
+            let Ok(organisation) = organisation.parse().map(OrganisationId) else { continue };
+            for (_, folder) in entries(&folder)? {
+                let old = entries(&folder)?.into_iter().filter(|(_, path)| is_older(path, before));
+                let ids: Vec<_> = old.filter_map(|(name, _)| name.parse().ok().map(FileId)).collect();
+                if !ids.is_empty() {
+                    found(organisation, ids)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what began to arrive and has not gone on since a time.
+    pub fn remove_incoming_before(&self, before: Time) -> Result<()> {
+        for (_, path) in entries(&self.root.join(INCOMING))?.into_iter().filter(|(_, path)| is_older(path, before)) {
+            _ = fs::remove_file(path); // gone, or tried again tomorrow
+        }
+        Ok(())
+    }
+}
+
+fn is_older(path: &Path, before: Time) -> bool {
+    path.metadata().is_ok_and(|found| Time::from_unix_seconds(found.mtime()) < before)
+}
+
+/// The names in a folder, with their paths; none if it is gone.
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    match fs::read_dir(folder) {
+        Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(err) => Err(Error::internal(err)),
+        Ok(entries) => {
+            Ok(entries.flatten().filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect())
+        }
+    }
+}
+
+/// Makes a folder of the owner's alone, and puts its name on disk, unless it is there.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => sync_folder_of(folder),
+        Err(err) if err.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(err) => Err(err),
+    }
+}
+
+/// Puts the names in the folder of a path on disk.
+pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    File::open(path.parent().expect("it lies in a folder"))?.sync_all()
+}

@@ -1,0 +1,65 @@
+//! Removes the bytes of files that have ended, those of uploads that no message has taken, and those that no row names.
+
+use std::time::Duration;
+
+use tokio::{task::JoinSet, time::Instant};
+
+use super::queue_loops::{MINUTE, in_slices, rest};
+use crate::{
+    domain::files::removal,
+    error::{Error, Result},
+    event::Queue,
+    state::App,
+};
+
+/// Files that one write changes, and whose bytes are removed at once.
+const SLICE: u32 = 100;
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes what is to be removed, and sleeps until there may be more. Once a day it looks for bytes that no row names: those of
+/// uploads that a kill has interrupted.
+pub(super) async fn run(app: &App) {
+    let mut look_at = Instant::now();
+    loop {
+        let mut done = remove_ended(app).await;
+        if done.is_ok() && Instant::now() >= look_at {
+            look_at = Instant::now() + DAY;
+            done = remove_nameless(app).await;
+        }
+        rest(done.map(|()| MINUTE), app, Queue::Files, &mut JoinSet::new()).await;
+    }
+}
+
+/// Ends the uploads that no message has taken in a day, and removes the bytes of all that has ended, each before its row.
+async fn remove_ended(app: &App) -> Result<()> {
+    let before = app.clock.now() - removal::KEPT_UNTAKEN;
+    in_slices(app, move |tx| removal::end_untaken(tx, before, SLICE)).await?;
+    loop {
+        let ended = app.db.read_without_position(|conn| removal::ended(conn, SLICE))?;
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let store = app.files.clone();
+        let gone = move || ended.into_iter().map(|(organisation, id)| store.remove(organisation, id).map(|()| id)).collect();
+        let gone: std::io::Result<Vec<_>> = tokio::task::spawn_blocking(gone).await.map_err(Error::internal)?;
+        let gone = gone.map_err(Error::internal)?;
+        app.write_with_retry(move |tx| removal::forget(tx, &gone)).await?;
+    }
+}
+
+/// Removes bytes that are older than a day and that no row names. A row is written within a day of its bytes.
+async fn remove_nameless(app: &App) -> Result<()> {
+    let (store, db, before) = (app.files.clone(), app.db.clone(), app.clock.now() - DAY);
+    let look = move || {
+        store.remove_incoming_before(before)?;
+        store.each_written_before(before, |organisation, ids| {
+            let nameless = db.read_without_position(|conn| removal::unknown(conn, &ids))?;
+            for id in nameless {
+                store.remove(organisation, id).map_err(Error::internal)?;
+                tracing::info!(%organisation, %id, "removed the bytes of an upload that was interrupted");
+            }
+            Ok(())
+        })
+    };
+    tokio::task::spawn_blocking(look).await.map_err(Error::internal)?
+}

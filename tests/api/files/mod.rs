@@ -1,0 +1,26 @@
+//! Files: uploads, messages that show them, who opens them, and their end.
+
+mod downloads;
+mod in_messages;
+mod removal;
+mod rights;
+mod uploads;
+
+use std::path::{Path, PathBuf};
+
+use crate::harness::Server;
+
+/// A picture of one pixel by two.
+pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x02\x08\x06\0\0\0\x99\x81\xb6\x27";
+
+/// The files of the server that are in their places, and those that are on their way.
+pub fn on_disk(server: &Server) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let folder = server.folder().join("files");
+    let all = walk(&folder);
+    all.into_iter().partition(|path| !path.starts_with(folder.join("incoming")))
+}
+
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
