@@ -54,6 +54,8 @@ export const kinds = {
 
   updated: (store, { data, modification_ids: ids }, position) => change(store, ids, position, row => ({ ...row, ...data })),
 
+  updated_media: (store, { data, modification_ids: ids }, position) => change(store, ids, position, row => ({ ...row, ...data })),
+
   deleted: (store, { data, modification_ids: ids, update_change: counts }, position) => {
     const isPost = ids.message_id === ids.thread_id
     const erased = (/** @type {any} */ row) => ({ ...row, ...blank, deleted_at: data.deleted_at, ...countsOf(counts, row) })
@@ -177,7 +179,7 @@ export const kinds = {
   webhook_update: () => {},
 }
 
-const blank = { content: '', message: '', mentions: [], reactions: [], is_pinned: false, pinned: false, pinned_details: null }
+const blank = { content: '', message: '', media: [], mentions: [], reactions: [], is_pinned: false, pinned: false, pinned_details: null }
 
 /** @param {any} counts @param {any} row */
 const countsOf = (counts, row) => (counts ? { message_count: counts.message_count, last_reply: counts.last_reply,

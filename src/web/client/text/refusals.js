@@ -1,6 +1,7 @@
 // Says what was refused in the words of people: by its `code`, with the bound and the time that the answer tells.
 
-import { hasText, language, number, t } from './words.js'
+import { size } from './sizes.js'
+import { hasText, language, t } from './words.js'
 
 /**
  * What a refusal of the API tells. It is known by its form, since this file may also explain those that a page kept.
@@ -58,8 +59,3 @@ function after(seconds) {
   if (seconds < 90) return words.format(Math.max(1, Math.ceil(seconds)), 'second')
   return seconds < 5400 ? words.format(Math.ceil(seconds / 60), 'minute') : words.format(Math.ceil(seconds / 3600), 'hour')
 }
-
-/** @param {number} bytes */
-const size = bytes => bytes < 1 << 20
-  ? number(Math.floor(bytes / 1024), { style: 'unit', unit: 'kilobyte' })
-  : number(Math.floor(bytes / (1 << 20)), { style: 'unit', unit: 'megabyte' })

@@ -1,0 +1,68 @@
+// Files that messages show, in Chromium and Firefox.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import zlib from 'node:zlib'
+import { BROWSERS, accessible, enter, launch, pictures, sees } from './lib/browser.mjs'
+import { account, organisation, start, until } from './lib/server.mjs'
+
+/** A picture of one colour (PNG, third edition). @param {number} width @param {number} height */
+function png(width, height) {
+  const chunk = (type, data) => {
+    const body = Buffer.concat([Buffer.from(type), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(zlib.crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(width, 0)
+  head.writeUInt32BE(height, 4)
+  head.set([8, 2], 8)
+  const line = Buffer.concat([Buffer.from([0]), Buffer.alloc(width * 3, Buffer.from([70, 130, 180]))])
+  const lines = zlib.deflateSync(Buffer.concat(Array.from({ length: height }, () => line)))
+  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), chunk('IHDR', head), chunk('IDAT', lines), chunk('IEND', Buffer.alloc(0))])
+}
+
+/** Uploads files, and answers their ids. */
+async function upload(server, person, files) {
+  const form = new FormData()
+  for (const [name, content] of files) form.append('files', new Blob([content]), name)
+  const answer = await fetch(`${server.url}/api/v1/files/upload-files`, { method: 'POST', headers: { authorization: `Bearer ${person.bearer}` }, body: form })
+  assert.equal(answer.status, 200)
+  return (await answer.json()).data.map(each => each.id)
+}
+
+for (const kind of BROWSERS) {
+  test(`the files of messages are shown in ${kind}`, { timeout: 120_000 }, async t => {
+    const server = await start(t)
+    const [ada, grace] = await Promise.all([account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+      account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' })])
+    const harbour = await organisation(ada, [grace])
+    const direct = (await ada.call('POST', `/organisations/${harbour.id}/dms`, { user_ids: [grace.id] })).id
+    const sent = await upload(server, grace, [['harbour.png', png(1200, 800)], ['mark.png', png(24, 24)], ['Plan of the quay, second draft.pdf', '%PDF-1.7\n'],
+      ['page.html', '<!DOCTYPE html><script>alert(1)</script>']])
+    const media = sent.map((id, n) => (n === 0 ? { id, description: 'The quay in the morning' } : { id }))
+    const posted = await grace.call('POST', `/channels/${direct}/messages`, { content: '', media })
+    await grace.call('POST', `/channels/${direct}/messages`, { content: 'That is all.' })
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor()
+    await enter(page, server, ada, `${server.url}/o/${harbour.slug}/${direct}`)
+    await sees(page, 'That is all.')
+
+    await t.test('pictures in their room, others as cards', async () => {
+      await until('both pictures are there', () => page.$$eval('.picture img', all => all.length === 2 && all.every(each => each.complete && each.naturalWidth > 0)))
+      const shown = await page.$$eval('.picture img', all => all.map(each => [each.alt, each.getAttribute('width'), each.getAttribute('height')]))
+      assert.deepEqual(shown, [['The quay in the morning', '360', '240'], ['mark.png', '24', '24']])
+      const cards = await page.$$eval('.file-card', all => all.map(each => each.innerText.split('\n').filter(Boolean)))
+      assert.deepEqual(cards, [['Plan of the quay, second draft.pdf', 'PDF · 1 kB'], ['page.html', 'HTML · 1 kB']])
+      await accessible(page, 'a message with files')
+      await pictures(page, kind, 'media')
+    })
+
+    await t.test('until they are taken out', async () => {
+      await grace.call('DELETE', `/files/file/${posted.media[0].id}`)
+      await until('one picture is left', () => page.$$eval('.picture', all => all.length === 1))
+      assert.deepEqual(problems, [])
+    })
+  })
+}
