@@ -316,11 +316,11 @@ mod tests {
         assert!(Limits::new(false, &Clock::default()).change(user.into()).now_or_never().unwrap().is_none());
     }
 
-    #[test]
-    fn eight_files_of_a_user_and_256_of_all_come_or_go_and_one_more_waits() {
+    #[tokio::test]
+    async fn eight_files_of_a_user_and_256_of_all_come_or_go_and_one_more_waits() {
         use futures_util::FutureExt;
         let limits = Limits::new(true, &Clock::default());
-        let asked = |user| limits.transfer(user).now_or_never();
+        let asked = |user| tokio::task::unconstrained(limits.transfer(user)).now_or_never();
         let users: Vec<_> = (0..33).map(|_| Share::Person(UserId::new())).collect();
         let mut permits: Vec<_> = (0..8).map(|_| asked(users[0]).unwrap().unwrap()).collect();
         assert!(asked(users[0]).is_none());

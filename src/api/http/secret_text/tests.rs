@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// Fields of answers that tell of a secret without being one.
-const HARMLESS: [&str; 3] = ["LoggedIn.access_token_expires_in", "Start.push_url", "Start.streams"];
+const HARMLESS: [&str; 5] =
+    ["ChannelFile.file_link", "LoggedIn.access_token_expires_in", "Media.file_link", "Start.push_url", "Start.streams"];
 
 /// Collects the fields of a schema that are texts, as `Type.field`, each with its schema.
 fn collect<'a>(
