@@ -113,13 +113,20 @@ impl Client {
         self.try_call(method, path, body).await.unwrap_or_else(|err| panic!("{method} {path}: {err:?}"))
     }
 
-    /// [`Client::call`] of a server that may be killed meanwhile. An upload takes an object of names and contents.
+    /// [`Client::call`] of a server that may be killed meanwhile. An upload takes an object of names and
+    /// contents, or the contents of `files`.
     pub async fn try_call(&self, method: &str, path: &str, body: Option<Value>) -> reqwest::Result<Reply> {
         let request = self.request(method, &format!("/api/v1{path}"));
         let request = match &body {
             Some(Value::Object(files)) if path.starts_with("/files/upload-files") => {
-                let files = files.iter().map(|(name, content)| (name.as_str(), content.as_str().unwrap_or_default().as_bytes()));
-                form(request, &files.collect::<Vec<_>>())
+                let mut sent: Vec<(&str, &[u8])> = Vec::new();
+                for (name, value) in files {
+                    match value {
+                        Value::Array(several) => sent.extend(several.iter().map(|content| ("notes.txt", bytes(content)))),
+                        one => sent.push((name, bytes(one))),
+                    }
+                }
+                form(request, &sent)
             }
             Some(body) => request.json(body),
             None => request,
@@ -163,6 +170,10 @@ impl Client {
         let request = self.request("GET", &format!("/api/v1/files/{id}/name"));
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).send().await.unwrap()
     }
+}
+
+fn bytes(content: &Value) -> &[u8] {
+    content.as_str().unwrap_or_default().as_bytes()
 }
 
 /// A request with files in a form (RFC 7578).

@@ -30,9 +30,9 @@ pub struct FileObject<'a> {
     /// Its length in bytes.
     pub size: i64,
     /// The width of a picture as it is shown, in pixels; null for other files, and where the file does not tell.
-    pub width: Option<u32>,
+    pub width: Option<i64>,
     /// Its height.
-    pub height: Option<u32>,
+    pub height: Option<i64>,
     /// What it shows, for those who can't see it; empty if nobody has said.
     pub description: &'a str,
     /// The organisation that it is kept in.
@@ -64,8 +64,8 @@ impl<'a> FileObject<'a> {
             category: FileKind::of(&media.mime_type).as_str(),
             file_link: link(media),
             size: media.size,
-            width: media.width,
-            height: media.height,
+            width: media.width.map(i64::from),
+            height: media.height.map(i64::from),
             description: &media.description,
             organisation_id,
             user_id,
