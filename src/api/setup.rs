@@ -8,7 +8,7 @@ use poem::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::http::{auth, failure};
+use super::http::{failure, visitor};
 use crate::{
     domain::{
         access::PlatformRole,
@@ -46,7 +46,7 @@ pub async fn make(req: &Request, app: Data<&App>, body: Body) -> Response {
 }
 
 async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
-    let address = auth::address(req);
+    let address = visitor::address(req);
     app.limits.anonymous_request(address)?;
     let body = bounded_request_body::read(body, BODY_MAX).await?;
     let first: First = serde_json::from_slice(&body)

@@ -7,9 +7,10 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{MaybeUser, Visitor},
+            auth::MaybeUser,
             body::{Body, Text},
             envelope::{Success, ok},
+            visitor::Visitor,
         },
         tags::Tag,
     },

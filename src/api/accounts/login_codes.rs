@@ -11,11 +11,11 @@ use super::{
 use crate::{
     api::{
         http::{
-            auth::{LogInAttempt, Visitor},
             body::{Body, Text},
             envelope::{Success, ok},
             login_browser::Browser,
             secret_text::Secret,
+            visitor::{LogInAttempt, Visitor},
         },
         tags::Tag,
     },

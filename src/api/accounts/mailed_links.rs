@@ -7,10 +7,11 @@ use super::LoggedIn;
 use crate::{
     api::{
         http::{
-            auth::{LogInAttempt, MaybeBearer, Visitor},
+            auth::MaybeBearer,
             body::{Body, Text, into_string},
             envelope::{Done, Success, done, ok},
             login_browser::Browser,
+            visitor::{LogInAttempt, Visitor},
         },
         tags::Tag,
     },

@@ -14,12 +14,13 @@ use serde::Serialize;
 use self::custom_status::CustomStatus;
 use super::{
     http::{
-        auth::{Bearer, LogInAttempt, Visitor},
+        auth::Bearer,
         body::{Body, Faulty, Text, into_string},
         envelope::{Done, PlainCreated, Success, created_without_data, done, ok},
         framework_traits::Nullable,
         login_browser::Browser,
         secret_text::Secret,
+        visitor::{LogInAttempt, Visitor},
     },
     tags::Tag,
 };

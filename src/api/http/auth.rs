@@ -1,7 +1,5 @@
 //! Extractors for the caller. A handler that takes one of them answers 401 if its token is missing.
 
-use std::{net::IpAddr, time::Duration};
-
 use poem::{
     FromRequest, PathPattern, Request, RequestBody,
     http::{HeaderValue, Method, header},
@@ -11,21 +9,19 @@ use poem_openapi::{
     auth::ApiKey,
     registry::{MetaSecurityScheme, Registry},
 };
-use tokio::time::sleep;
 
 use super::{
+    app,
     body::{self, Bound},
     cookies::{self, Cookies},
+    visitor::count_without_session,
 };
 use crate::{
     config::FeedAuth,
     db,
     domain::{
         access::{Caller, PlatformRole},
-        accounts::{
-            sessions::{self, Device},
-            tokens,
-        },
+        accounts::{sessions, tokens},
         commands::answers,
         scopes::{Need, Scope},
         webhooks::incoming_posts,
@@ -33,7 +29,6 @@ use crate::{
     error::{Code, Error, Result},
     id::{SessionId, UserId},
     limits::admission,
-    net::client_address,
     secret::api_token,
     state::App,
 };
@@ -130,7 +125,11 @@ fn said_of_tokens(need: Need) -> Vec<&'static str> {
 /// The caller of the request's session or token. 401 without one, which counts towards the rate of the client's address; 403 if
 /// the token is not what the operation needs.
 pub async fn require_caller(req: &Request, need: Need) -> Result<Caller> {
-    if let Some(caller) = session(req, need).await? {
+    require_session(req, need, Use::Call).await
+}
+
+async fn require_session(req: &Request, need: Need, used: Use) -> Result<Caller> {
+    if let Some(caller) = find_session(req, need, used).await? {
         return Ok(caller);
     }
     count_without_session(req).await?;
@@ -144,7 +143,7 @@ const BEARER: &str = "`Authorization: Bearer <access token>`, issued by log-in; 
 /// The description of the cookie in the OpenAPI document.
 const COOKIE: &str = "Set by a log-in with `cookie: true`; `ID` stands for the server's own identifier, and over plain http the \
     name is `tidings-ID`. It counts only in requests from pages of this server, with `Sec-Fetch-Site: same-origin` or, where the \
-    browser sends no such header, with the header `Tidings-Client`.";
+    browser sends no such header, with the header `Tidings-Client`. `downloadFile` takes it more often.";
 
 /// `X-Notification-Token: <notification token>`, issued by log-in beside the access token.
 #[derive(SecurityScheme)]
@@ -165,37 +164,37 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 /// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
 /// beside it. A token that isn't good counts towards the rate of the client's address.
 async fn session(req: &Request, need: Need) -> Result<Option<Caller>> {
-    find_session(req, need, Purpose::Call).await
+    find_session(req, need, Use::Call).await
 }
 
-async fn find_session(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Caller>> {
+async fn find_session(req: &Request, need: Need, used: Use) -> Result<Option<Caller>> {
     if req.headers().contains_key(header::AUTHORIZATION) {
-        by_authorization(req, need, purpose).await
+        by_authorization(req, need, used).await
     } else {
-        by_cookie(req, need, purpose)
+        by_cookie(req, need, used)
     }
 }
 
 /// What a session is used for: by it the rate that a request counts towards, and where a cookie counts.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum Use {
     Call,
     /// Opening a file, as pages do that show it.
     File,
 }
 
-impl Purpose {
+impl Use {
     fn caller(self, app: &App, session: SessionId) -> Result<Option<Caller>> {
         match self {
-            Purpose::Call => app.caller(session),
-            Purpose::File => app.file_reader(session),
+            Use::Call => app.caller(session),
+            Use::File => app.file_reader(session),
         }
     }
 
     fn takes_cookie(self, app: &App, req: &Request) -> bool {
         match self {
-            Purpose::Call => app.origins.is_own_page(req),
-            Purpose::File => app.origins.may_show_file(req),
+            Use::Call => app.origins.is_own_page(req),
+            Use::File => app.origins.may_show_file(req),
         }
     }
 }
@@ -223,21 +222,16 @@ impl<'a> ApiExtractor<'a> for FileReader {
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        if let Some(caller) = find_session(req, Self::NEED, Purpose::File).await? {
-            return Ok(FileReader(caller));
-        }
-        count_without_session(req).await?;
-        Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into())
+        Ok(FileReader(require_session(req, Self::NEED, Use::File).await?))
     }
 }
 
 /// The caller of the bearer token, if one is sent.
-async fn by_authorization(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Caller>> {
+async fn by_authorization(req: &Request, need: Need, used: Use) -> Result<Option<Caller>> {
     let app = app(req);
     let Some(value) = req.headers().get(header::AUTHORIZATION) else { return Ok(None) };
     let token = bearer_token(value.to_str().unwrap_or_default())?;
-    let found =
-        if token.starts_with(api_token::PREFIX) { of_program(app, token, purpose)? } else { of_session(app, token, purpose)? };
+    let found = if token.starts_with(api_token::PREFIX) { of_program(app, token, used)? } else { of_session(app, token, used)? };
     let Some(caller) = found else {
         count_without_session(req).await?;
         return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
@@ -247,13 +241,13 @@ async fn by_authorization(req: &Request, need: Need, purpose: Purpose) -> Result
 
 /// The caller of the session in a browser's cookie, if there is a live one. A GET may be a link that somebody has followed, so that
 /// it writes nothing from here on.
-fn by_cookie(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Caller>> {
+fn by_cookie(req: &Request, need: Need, used: Use) -> Result<Option<Caller>> {
     let app = app(req);
     let cookies = Cookies::of(req, app);
-    let token = cookies.find_value(req.headers(), cookies::Purpose::Session).filter(|_| purpose.takes_cookie(app, req));
+    let token = cookies.find_value(req.headers(), cookies::Purpose::Session).filter(|_| used.takes_cookie(app, req));
     let Some(token) = token else { return Ok(None) };
     // A wrong one is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
-    let Some(caller) = of_session(app, token, purpose)? else { return Ok(None) };
+    let Some(caller) = of_session(app, token, used)? else { return Ok(None) };
     if matches!(*req.method(), Method::GET | Method::HEAD) {
         db::ban_writes();
     }
@@ -262,23 +256,23 @@ fn by_cookie(req: &Request, need: Need, purpose: Purpose) -> Result<Option<Calle
 
 /// The caller of an access token, if its session is live.
 pub fn caller_of_token(app: &App, token: &str) -> Result<Option<Caller>> {
-    of_session(app, token, Purpose::Call)
+    of_session(app, token, Use::Call)
 }
 
-fn of_session(app: &App, token: &str, purpose: Purpose) -> Result<Option<Caller>> {
+fn of_session(app: &App, token: &str, used: Use) -> Result<Option<Caller>> {
     match app.site.keys().verify_access(token) {
         // Compared with each request: the token may have been verified long ago.
         Ok(claims) if claims.expires_at > app.clock.now().unix_seconds() => {
-            Ok(purpose.caller(app, claims.session)?.filter(|caller| caller.user == claims.user))
+            Ok(used.caller(app, claims.session)?.filter(|caller| caller.user == claims.user))
         }
         _ => Ok(None),
     }
 }
 
 /// The caller of a program's token, if it is live.
-fn of_program(app: &App, token: &str, purpose: Purpose) -> Result<Option<Caller>> {
+fn of_program(app: &App, token: &str, used: Use) -> Result<Option<Caller>> {
     let session = app.db.read_without_position(|conn| tokens::find_session(conn, token))?;
-    session.map_or(Ok(None), |session| purpose.caller(app, session))
+    session.map_or(Ok(None), |session| used.caller(app, session))
 }
 
 /// Admits a request with a live session. 403 if it is a program's whose token is not what the operation needs, 409 if it is
@@ -299,10 +293,6 @@ fn admit(req: &Request, caller: Caller, need: Need) -> Result<Caller> {
     admission::assign_to_user(req, caller.share());
     Bound::note_live_session(req, caller);
     Ok(caller)
-}
-
-pub(super) fn app(req: &Request) -> &App {
-    req.data().expect("the application is installed in routes()")
 }
 
 /// The caller of an operation that also works without a session. A bearer token that is sent must be valid, and no program's.
@@ -339,19 +329,6 @@ impl<'a> FromRequest<'a> for AccessToken {
     }
 }
 
-/// Pause before a refusal past the rate of an address: a refusal at once let a client that doesn't wait for answers take all turns
-/// of the runtime (bench "abuse answers").
-const REFUSED_AFTER: Duration = Duration::from_millis(50);
-
-/// Counts a request without a session towards the rate of the client's address. 429 past it, after a pause.
-async fn count_without_session(req: &Request) -> Result<()> {
-    let counted = app(req).limits.anonymous_request(address(req));
-    if counted.is_err() {
-        sleep(REFUSED_AFTER).await;
-    }
-    counted
-}
-
 /// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. Cookies are not
 /// looked at: a feed's address may be a link in a message, and a click would post in the reader's name. A program's token needs
 /// the scope `post`. The request counts towards the rate of the slug, and without a session towards that of the client's
@@ -376,7 +353,7 @@ impl<'a> ApiExtractor<'a> for Feeder {
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let caller = by_authorization(req, Self::NEED, Purpose::Call).await?;
+        let caller = by_authorization(req, Self::NEED, Use::Call).await?;
         if caller.is_none() {
             count_without_session(req).await?;
         }
@@ -411,56 +388,4 @@ impl<'a> FromRequest<'a> for AnsweringProgram {
         }
         Ok(AnsweringProgram { may_answer })
     }
-}
-
-/// The client's address, for operations that need no session. Without one, the request counts towards the address's rate. In
-/// a handler's arguments it comes after [`Bearer`] or [`MaybeBearer`], which find the session.
-pub struct Visitor {
-    pub address: IpAddr,
-    pub device: Device,
-}
-
-impl<'a> FromRequest<'a> for Visitor {
-    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        if !Bound::has_session(req) {
-            count_without_session(req).await?;
-        }
-        Ok(Visitor { address: address(req), device: device(req) })
-    }
-}
-
-/// The client of a log-in. One that succeeds counts towards no rate, so that everybody in an office may come at the same time;
-/// but 100 are in progress at the most.
-pub struct LogInAttempt {
-    pub address: IpAddr,
-    pub device: Device,
-}
-
-impl<'a> FromRequest<'a> for LogInAttempt {
-    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(LogInAttempt { address: address(req), device: device(req) })
-    }
-}
-
-impl LogInAttempt {
-    /// Does a log-in whose body has arrived: a slow body takes nothing from others of its network. A log-in that fails counts
-    /// towards the rate of the address. 429 past that rate, or if a hundred log-ins of the network are in progress.
-    pub async fn run_log_in<T>(&self, app: &App, log_in: impl Future<Output = Result<T>>) -> Result<T> {
-        let _permit = app.limits.log_in_permit(self.address)?;
-        let started = log_in.await;
-        if started.is_err() {
-            app.limits.anonymous_request(self.address)?;
-        }
-        started
-    }
-}
-
-fn device(req: &Request) -> Device {
-    let user_agent = req.header(header::USER_AGENT).unwrap_or_default().to_owned();
-    Device { user_agent, address: address(req).to_string() }
-}
-
-/// The client's address: that of the peer, or the one that trusted proxies forward.
-pub fn address(req: &Request) -> IpAddr {
-    client_address::of(&app(req).trusted_proxies, client_address::peer(req), req.headers())
 }

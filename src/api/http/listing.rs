@@ -8,7 +8,7 @@ use serde::Serialize;
 use url::form_urlencoded;
 
 use super::{
-    auth::app,
+    app,
     envelope::{Envelope, Page as PageEnvelope, Uncoded, envelope, page_envelope},
     json::{Answer, Json, Written, write},
     number::Number,

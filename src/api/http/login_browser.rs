@@ -3,7 +3,7 @@
 use poem::{FromRequest, Request, RequestBody, http::header};
 
 use super::{
-    auth::{self, app},
+    app, auth,
     cookies::{Cookies, Jar, Purpose},
 };
 use crate::{

@@ -17,3 +17,13 @@ pub mod number;
 pub mod rows;
 pub mod secret_text;
 pub mod settings_key_guard;
+pub mod visitor;
+
+use poem::Request;
+
+use crate::state::App;
+
+/// The application that a request is for.
+fn app(req: &Request) -> &App {
+    req.data().expect("the application is installed in routes()")
+}

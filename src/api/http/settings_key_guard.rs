@@ -3,7 +3,7 @@
 
 use poem::{Endpoint, EndpointExt, Request, Response, http::header};
 
-use super::auth;
+use super::visitor;
 use crate::{
     error::{Code, Error},
     secret::AccessKey,
@@ -31,8 +31,8 @@ fn guarded(
             if is_known {
                 return Ok(next.get_response(req).await);
             }
-            let app = auth::app(&req);
-            app.limits.anonymous_request(auth::address(&req))?;
+            let app = super::app(&req);
+            app.limits.anonymous_request(visitor::address(&req))?;
             Err::<Response, poem::Error>(Error::Unauthorized(Code::TokenInvalid, "The key is missing or unknown").into())
         }
     })

@@ -11,7 +11,7 @@ use poem::{
 use url::{Position, Url, form_urlencoded};
 
 use self::flow::Flow;
-use super::http::{auth::LogInAttempt, failure, login_browser::Browser};
+use super::http::{failure, login_browser::Browser, visitor::LogInAttempt};
 use crate::{
     domain::accounts::{self, NextPath, identities, sessions::Started},
     error::{Code, Error, Result},

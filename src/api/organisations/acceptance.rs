@@ -11,10 +11,11 @@ use crate::{
     api::{
         accounts::LoggedIn,
         http::{
-            auth::{MaybeBearer, MaybeUser, Visitor},
+            auth::{MaybeBearer, MaybeUser},
             body::{Body, Text, into_string},
             envelope::{Success, ok},
             login_browser::Browser,
+            visitor::Visitor,
         },
         tags::Tag,
     },

@@ -8,13 +8,14 @@ use crate::{
     api::{
         accounts::{LoggedIn, link_purpose::Status},
         http::{
-            auth::{Bearer, MEMBERS, MaybeBearer, Visitor},
+            auth::{Bearer, MEMBERS, MaybeBearer},
             body::{Body, RoleName, Text, into_string},
             envelope::{Created, Success, created, ok},
             framework_traits::Null,
             login_browser::Browser,
             number::Number,
             secret_text::Secret,
+            visitor::Visitor,
         },
         tags::Tag,
     },

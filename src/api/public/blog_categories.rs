@@ -10,11 +10,12 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{Bearer, CONTENT, Visitor},
+            auth::{Bearer, CONTENT},
             body::{Body, Text},
             envelope::{Created, NoContent, Success, created, ok},
             listing::{Address, Listed, Offset, Size, answer_list, fill, page_or_whole_list},
             rows::Rows,
+            visitor::Visitor,
         },
         tags::Tag,
     },

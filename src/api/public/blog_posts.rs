@@ -10,11 +10,12 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{Bearer, CONTENT, Visitor},
+            auth::{Bearer, CONTENT},
             body::{Body, Text},
             envelope::{Done, NoContent, PlainCreated, Success, created_without_data, done, ok},
             listing::{self, Address, Listed, Offset, PageNumber, Size, answer_list, fill},
             rows::Rows,
+            visitor::Visitor,
         },
         tags::Tag,
     },

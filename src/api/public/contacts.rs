@@ -6,9 +6,9 @@ use poem_openapi::{Object, OpenApi};
 use crate::{
     api::{
         http::{
-            auth::Visitor,
             body::{self, Body, Text},
             envelope::{PlainCreated, created_without_data},
+            visitor::Visitor,
         },
         tags::Tag,
     },

@@ -7,11 +7,12 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            auth::{Bearer, CONTENT, Visitor},
+            auth::{Bearer, CONTENT},
             body::{Body, Text},
             envelope::{UncodedCreated, ok_without_code},
             listing::{self, Address, Filled, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
             rows::Rows,
+            visitor::Visitor,
         },
         tags::Tag,
     },
