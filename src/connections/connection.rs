@@ -7,9 +7,9 @@ use futures_util::FutureExt;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     sync::{OwnedSemaphorePermit, watch},
-    time::{Instant, sleep_until, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout_at},
 };
 
 use super::{
@@ -29,6 +29,10 @@ pub(super) const REFUSAL: &[u8] =
 /// Most bytes of a request's head. The longest heads are those of listeners, whose addresses hold a token for each channel.
 /// A client with more than some 40 channels sends its tokens in the first message of a WebSocket.
 const HEAD_BYTES: usize = 16 << 10;
+
+/// How long a connection is read on whose last request was answered early.
+const LINGER: Duration = Duration::from_secs(2);
+const DRAINED_AT_ONCE: usize = 16 << 10;
 
 /// The deadlines of a connection.
 #[derive(Clone, Copy)]
@@ -132,9 +136,26 @@ impl Connection {
                 let before = Bytes::copy_from_slice(&parts.read_buf);
                 upgrade.hand_over(Upgraded { stream: Box::new(stream), before, slot: self.slot });
             }
-            _ => _ = stream.shutdown().await,
+            _ => {
+                _ = stream.shutdown().await;
+                if exchange.is_answered_early() {
+                    tokio::select! {
+                        () = drain(&mut stream) => {}
+                        () = self.slot.asked_to_close() => {}
+                        _ = self.stopping.wait_for(|stopping| *stopping) => {}
+                        () = sleep(LINGER) => {}
+                    }
+                }
+            }
         }
     }
+}
+
+/// Reads what the client still sends of a request that was answered early. Closed at once, the connection would be reset, and many
+/// clients would lose the answer with it.
+async fn drain(stream: &mut (impl AsyncRead + Unpin)) {
+    let mut dropped = vec![0; DRAINED_AT_ONCE];
+    while stream.read(&mut dropped).await.is_ok_and(|read| read > 0) {}
 }
 
 impl Deadlines {

@@ -42,11 +42,13 @@ struct State {
     phase: Phase,
     /// Whether something written waits for the peer to read.
     is_stalled: bool,
+    /// Whether the last request was answered before all of it had come.
+    is_answered_early: bool,
 }
 
 impl Exchange {
     pub fn new(slot: Arc<Slot>, accepted: Instant, held: Duration) -> Arc<Exchange> {
-        let state = Mutex::new(State { phase: Phase::Head(accepted), is_stalled: false });
+        let state = Mutex::new(State { phase: Phase::Head(accepted), is_stalled: false, is_answered_early: false });
         Arc::new(Exchange { slot, held, state, upgrade: Mutex::default() })
     }
 
@@ -57,6 +59,11 @@ impl Exchange {
 
     pub fn is_stalled(&self) -> bool {
         self.state.lock().is_stalled
+    }
+
+    /// Whether the last request was answered before all of it had come, as an upload is that is refused.
+    pub fn is_answered_early(&self) -> bool {
+        self.state.lock().is_answered_early
     }
 
     /// Notes that bytes have arrived.
@@ -82,7 +89,10 @@ impl Exchange {
 
     fn end(&self) {
         let now = Instant::now();
-        self.change(|state| state.phase = Phase::Idle(now));
+        self.change(|state| {
+            state.is_answered_early = matches!(state.phase, Phase::Request);
+            state.phase = Phase::Idle(now);
+        });
         self.slot.note_request_end(now.into_std(), self.held);
     }
 

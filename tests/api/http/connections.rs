@@ -227,3 +227,21 @@ async fn answers_of_the_api_forbid_caching_and_content_sniffing() {
         assert_eq!(reply.headers()["x-content-type-options"], "nosniff", "{method} {path}");
     }
 }
+
+/// Closed at once, the connection would be reset by what the client still sends, and the answer lost that it has not read yet.
+#[tokio::test]
+async fn an_answer_before_the_end_of_a_body_reaches_a_client_that_is_still_sending() {
+    let server = Server::start().await;
+    let mut client = dial(&server).await;
+    let head = "POST /api/v1/organisations HTTP/1.1\r\nhost: x\r\nauthorization: Bearer wrong\r\n\
+        content-type: application/json\r\ncontent-length: 1000000\r\n\r\n";
+    client.write_all(head.as_bytes()).await.unwrap();
+    client.peek(&mut [0]).await.unwrap(); // it has answered
+    for _ in 0..200 {
+        client.write_all(&[b' '; 1000]).await.expect("it is read on");
+        tokio::task::yield_now().await;
+    }
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.expect("the answer is not lost");
+    assert!(answer.starts_with("HTTP/1.1 401 ") && answer.contains("token_invalid"), "{answer}");
+}
