@@ -18,6 +18,8 @@
 //! [`archive`] has all that leaves the server as one file and comes back: backups of a whole server, exports of one organisation,
 //! and what Slack exports.
 //!
+//! [`files`] has the bytes of files on the disk, and [`domain::files`] says who may read them.
+//!
 //! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
 //! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks),
 //! [`push::external`] (a Centrifugo that serves live push instead of this server) and [`connections::acme`] (the authority that
@@ -106,6 +108,7 @@
 //!    to push is a row of the event log. The two are never mixed. A consumer that follows the log queues the deliveries of
 //!    webhooks, in the transaction that moves its cursor.
 //! 8. A token never replaces the check of rights in the database; [`domain::access`] has these checks.
+//! 9. [`domain::files::readable`] alone says who may read a file, at each request. A row names bytes that are whole and on disk.
 
 #![forbid(unsafe_code)]
 

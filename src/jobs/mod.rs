@@ -1,5 +1,5 @@
-//! Background jobs: mails, webhook deliveries, deferred work, the search index, timers, files that have ended, housekeeping, backups, the secret key, and
-//! forwarding the event log to an external Centrifugo.
+//! Background jobs: mails, webhook deliveries, deferred work, the search index, timers, files that have ended, housekeeping,
+//! backups, the secret key, and forwarding the event log to an external Centrifugo.
 
 mod backups;
 pub mod deferred_work;

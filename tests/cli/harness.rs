@@ -149,6 +149,16 @@ impl Server {
         reply["data"].clone()
     }
 
+    /// Uploads a file; gives its id.
+    pub async fn upload(&self, token: &str, name: &str, content: &str) -> String {
+        let body =
+            format!("--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"{name}\"\r\n\r\n{content}\r\n--b--\r\n");
+        let request = self.http.post(format!("{}/api/v1/files/upload-files", self.url)).bearer_auth(token);
+        let reply = request.header("content-type", "multipart/form-data; boundary=b").body(body).send().await.unwrap();
+        let reply: Value = reply.json().await.unwrap();
+        reply["data"][0]["id"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned()
+    }
+
     /// Accepts an invitation, as somebody without an account.
     pub async fn accept(&self, body: &Value) -> (u16, Value) {
         let reply = self.http.post(format!("{}/api/v1/invite/verify", self.url)).json(body).send().await.unwrap();

@@ -91,12 +91,16 @@ fn begin(app: &App, caller: Caller, named: Option<OrganisationId>, declared: u64
     if declared > bounds.each.saturating_mul(taking::MOST as u64).saturating_add(AROUND) {
         return Err(Error::TooLarge(bounds.each as usize));
     }
+    require_disk(app, declared)?;
+    Ok(organisation)
+}
+
+/// Checks that the disk has room for so many bytes besides what uploads leave free. Many uploads at once may each have fitted when they
+/// began, so that it is asked for each piece.
+fn require_disk(app: &App, bytes: u64) -> Result<()> {
     let free = db::free_bytes(app.files.folder());
-    if free.is_some_and(|free| free < bounds.left_free.saturating_add(declared)) {
-        Err(Error::NoRoomForFiles)
-    } else {
-        Ok(organisation)
-    }
+    let needed = app.site.files.left_free.saturating_add(bytes);
+    if free.is_some_and(|free| free < needed) { Err(Error::NoRoomForFiles) } else { Ok(()) }
 }
 
 async fn receive_all(
@@ -140,6 +144,7 @@ async fn receive_one(bytes: impl AsyncRead, app: &App, caller: Caller, id: FileI
             return Ok(incoming);
         }
         app.quotas.charge_upload(caller.person, read)?;
+        require_disk(app, read as u64)?;
         incoming.write(&buffer[..read]).await?;
         if incoming.size() > most {
             return Err(Error::TooLarge(most as usize));

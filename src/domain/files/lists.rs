@@ -40,7 +40,8 @@ pub fn of_channel(
     let of_kind = if kind.is_some() { "f.kind = ?4" } else { "?4 is null" };
     let sql = format!(
         "select {COLUMNS}, m.username, coalesce(u.avatar_url, ''), coalesce(r.id, m.id)
-         from files f join messages m on m.n = f.message_n left join messages r on r.n = m.root left join users u on u.id = m.user_id
+         from files f join messages m on m.n = f.message_n left join messages r on r.n = m.root
+           left join users u on u.id = m.user_id
          where f.channel_id = ?1 and f.deleted_at is null and {of_kind} order by f.message_n desc, f.id desc limit ?2 offset ?3"
     );
     let from_row = |row: &Row| {

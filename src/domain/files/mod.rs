@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub use self::{
-    objects::FileObject,
+    objects::MediaObject,
     record::{File, FileKind, Media},
 };
 

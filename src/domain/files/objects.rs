@@ -13,7 +13,7 @@ use crate::{
 /// A file.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Media")]
-pub struct FileObject<'a> {
+pub struct MediaObject<'a> {
     /// The file.
     pub id: FileId,
     /// The name that it was uploaded with, without paths and invisible characters.
@@ -49,14 +49,14 @@ pub struct FileObject<'a> {
     pub updated_at: Time,
 }
 
-impl<'a> FileObject<'a> {
+impl<'a> MediaObject<'a> {
     pub fn new(
         media: &'a Media,
         organisation_id: OrganisationId,
         user_id: UserId,
         message: Option<(ChannelId, MessageId)>,
-    ) -> FileObject<'a> {
-        FileObject {
+    ) -> MediaObject<'a> {
+        MediaObject {
             id: media.id,
             file_name: &media.name,
             file_type: ending(&media.name),
@@ -79,16 +79,16 @@ impl<'a> FileObject<'a> {
 
 impl Serialize for File {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        FileObject::new(&self.media, self.organisation, self.user, self.message).serialize(serializer)
+        MediaObject::new(&self.media, self.organisation, self.user, self.message).serialize(serializer)
     }
 }
 
 impl JsonSchema for File {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        FileObject::schema_name()
+        MediaObject::schema_name()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        FileObject::json_schema(generator)
+        MediaObject::json_schema(generator)
     }
 }
 

@@ -13,8 +13,6 @@ use crate::{
 
 text_enum! {
     /// What a file is to people.
-    #[derive(Serialize)]
-    #[serde(rename_all = "lowercase")]
     pub enum FileKind {
         Image = "image",
         Video = "video",
@@ -78,7 +76,6 @@ impl Media {
 #[derive(Clone, Debug)]
 pub struct File {
     pub media: Media,
-    pub kind: FileKind,
     pub organisation: OrganisationId,
     /// Who uploaded it.
     pub user: UserId,
@@ -89,7 +86,7 @@ pub struct File {
 /// The columns that [`File::take`] takes, in this order.
 pub(super) const COLUMNS: &str = "f.id, f.name, f.mime_type, f.size, f.width, f.height, f.description, f.created_at,
   coalesce((select value from meta where key = 'base_url'), ''),
-  f.kind, f.organisation_id, f.user_id, f.sha256, f.channel_id, m.id";
+  f.organisation_id, f.user_id, f.sha256, f.channel_id, m.id";
 
 impl File {
     pub(super) fn take(columns: &mut Columns) -> rusqlite::Result<File> {
@@ -104,9 +101,9 @@ impl File {
             created_at: columns.take()?,
             base_url: columns.take()?,
         };
-        let (kind, organisation, user, sha256) = (columns.take()?, columns.take()?, columns.take()?, columns.take()?);
+        let (organisation, user, sha256) = (columns.take()?, columns.take()?, columns.take()?);
         let message = columns.take::<Option<ChannelId>>()?.zip(columns.take()?);
-        Ok(File { media, kind, organisation, user, sha256, message })
+        Ok(File { media, organisation, user, sha256, message })
     }
 }
 

@@ -79,7 +79,8 @@ fn unusable(id: FileId, why: &str) -> Error {
     Error::Invalid(Code::FileUnusable.says(format!("the file {id} {why}")).at("files"))
 }
 
-/// Gives files to a message of the channel, by its `n`, whose media [`check`] has made, and ends those of `before` that it has no more.
+/// Gives files to a message of the channel, by its `n`, whose media [`check`] has made, and ends those of `before` that it no longer
+/// has.
 pub fn give(tx: &mut Tx, (channel, n): (ChannelId, i64), media: &[Media], before: &[Media]) -> Result<()> {
     for Media { id, description, .. } in media {
         tx.prepare_cached("update files set channel_id = ?2, message_n = ?3, description = ?4 where id = ?1")?.execute((

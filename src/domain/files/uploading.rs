@@ -99,5 +99,5 @@ fn insert(tx: &Tx, caller: Caller, organisation: OrganisationId, new: New) -> Re
          on conflict (organisation_id) do update set bytes = bytes + excluded.bytes",
     )?
     .execute((organisation, media.size))?;
-    Ok(File { media, kind, organisation, user: caller.user, sha256: new.sha256, message: None })
+    Ok(File { media, organisation, user: caller.user, sha256: new.sha256, message: None })
 }

@@ -50,10 +50,12 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
     delete(tx, caller, channel, thread)
 }
 
-/// Erases the message's text, mentions and actions, ends its files, removes its pin and its reaction counts, and takes it out of the search index.
+/// Erases the message's text, mentions and actions, ends its files, removes its pin and its reaction counts, and takes it out of
+/// the search index.
 fn erase(tx: &mut Tx, n: i64) -> Result<()> {
     tx.prepare_cached(
-        "update messages set content = '', mentions = '[]', actions = null, media = null, pinned_at = null, pinned_by = null, deleted_at = ?2 where n = ?1",
+        "update messages set content = '', mentions = '[]', actions = null, media = null, pinned_at = null, pinned_by = null,
+           deleted_at = ?2 where n = ?1",
     )?
     .execute((n, tx.now()))?;
     removal::end_of_message(tx, n)?;

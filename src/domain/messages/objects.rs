@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     domain::{
-        files::FileObject,
+        files::MediaObject,
         messages::{
             action_buttons::{ActionObject, Actions},
             mentions::Mention,
@@ -80,7 +80,7 @@ struct MessageObject<'a> {
     /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
     last_reply: Time,
     /// The message's files, in the order in which they are shown.
-    media: Vec<FileObject<'a>>,
+    media: Vec<MediaObject<'a>>,
     /// The members whom the message mentions, or the channel for all of them.
     mentions: &'a [Mention],
     /// The same as `content`.
@@ -163,9 +163,9 @@ impl<'a> From<&'a Message> for MessageObject<'a> {
 
 impl Message {
     /// Files come with members' messages alone.
-    fn shown_media(&self) -> Vec<FileObject<'_>> {
+    fn shown_media(&self) -> Vec<MediaObject<'_>> {
         let shown = |user| {
-            self.media.iter().map(move |media| FileObject::new(media, self.organisation, user, Some((self.channel, self.id))))
+            self.media.iter().map(move |media| MediaObject::new(media, self.organisation, user, Some((self.channel, self.id))))
         };
         self.user.into_iter().flat_map(shown).collect()
     }

@@ -39,10 +39,10 @@ pub struct New {
     pub files: Vec<Wanted>,
 }
 
-/// Posts a message. A post marks its channel as read for its author, and a reply its thread. For members of the channel with
-/// the right to post. It may be files alone. A repeat with the same `id`, author, channel and thread returns the first message and changes nothing.
-/// 403 for a hidden or archived channel, 404 for an unknown thread, 422 for an invalid text, for actions of a person or of a
-/// bot without an address, and for an `id` that is taken.
+/// Posts a message, which may be files alone. A post marks its channel as read for its author, and a reply its thread. For members
+/// of the channel with the right to post. A repeat with the same `id`, author, channel and thread returns the first message and
+/// changes nothing. 403 for a hidden or archived channel, 404 for an unknown thread, 422 for an invalid text, for files that can't be
+/// taken, for actions of a person or of a bot without an address, and for an `id` that is taken.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
     let access = access::require_poster(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     let poster = Poster::find(tx, caller.user, new.id)?;

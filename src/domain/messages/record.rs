@@ -222,7 +222,8 @@ pub(super) const SELECT: &str =
       coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url), coalesce(u.is_bot, 0),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
       m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.actions,
-      m.media, iif(m.media is null, '', (select value from meta where key = 'base_url')), m.pinned_at is not null, m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
+      m.media, iif(m.media is null, '', coalesce((select value from meta where key = 'base_url'), '')), m.pinned_at is not null,
+      m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
     from messages m left join channels c on c.id = m.channel_id left join users u on u.id = m.user_id
       left join messages r on r.n = m.root
       left join users p on p.id = m.pinned_by

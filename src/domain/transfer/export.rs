@@ -219,8 +219,11 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
     })
 }
 
+/// Files don't move: of a message that is files alone, their names do.
 const MESSAGES: &str = "select m.n, m.id, m.channel_id, (select r.id from messages r where r.n = m.root), m.user_id, m.username, m.avatar_url,
-      m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.pinned_by,
+      iif(trim(m.content) = '' and m.media is not null,
+        (select group_concat(file.value ->> 'name', char(10)) from json_each(m.media) file), m.content),
+      m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.pinned_by,
       m.created_at, m.updated_at, m.edited_at, m.deleted_at
     from messages m cross join channels c on c.id = m.channel_id where c.organisation_id = ?1 and c.deleted_at is null order by m.n";
 

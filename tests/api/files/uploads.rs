@@ -149,3 +149,16 @@ async fn uploads_end_before_the_disk_is_full_and_talk_goes_on() {
     let general = ada.general(&organisation).await;
     ada.say(&general, "Words take no room").await;
 }
+
+/// The answer comes before the body has: a client that is still sending must not lose it.
+#[tokio::test]
+async fn whoever_is_refused_before_the_end_of_an_upload_is_told_why() {
+    let server = Server::with(|settings| settings.files.each = 100_000).await;
+    let (ada, ..) = server.ada_and_grace().await;
+    let long = vec![b'x'; 3_000_000];
+    for _ in 0..5 {
+        ada.with_token("wrong").upload(&[("long", &long)]).await.refused(401, Code::TokenInvalid);
+        ada.upload(&[("long", &long)]).await.refused(413, Code::BodyTooLarge);
+    }
+    assert_eq!(on_disk(&server), Default::default());
+}

@@ -265,3 +265,17 @@ async fn what_happens_to_a_channel_and_its_members_is_delivered_to_a_webhook_tha
     scene.say("The engine has arrived").await;
     assert_eq!(messages.next().await.json()["type"], "message.created");
 }
+
+#[tokio::test]
+async fn a_file_that_is_taken_out_of_a_message_is_delivered_as_its_update() {
+    let scene = scene().await;
+    let (mut receiver, _hook) = choosing(&scene, &["message.updated"]).await;
+    let file = scene.ada.upload_one("plan.txt", b"A plan").await;
+    let path = format!("/channels/{}/messages", scene.channel);
+    let posted = scene.ada.post(&path, json!({ "content": "The plan", "files": [file] })).await.expect(201);
+    scene.ada.delete(&format!("/files/file/{file}")).await.expect(200);
+    let event = receiver.next().await.json();
+    assert_delivered(&event);
+    assert_eq!([&event["type"], &event["data"]["id"]], [&json!("message.updated"), &posted["data"]["id"]]);
+    assert_eq!([&event["data"]["content"], &event["data"]["media"]], [&json!("The plan"), &json!([])]);
+}

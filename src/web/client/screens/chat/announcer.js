@@ -5,6 +5,7 @@ import { effect, onEnd, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { authorSaid } from './author.js'
+import { wordsOf } from './media.js'
 
 const EVERY_MS = 1_000
 const SIGNS = 200
@@ -22,7 +23,7 @@ export function announcer(store, talk) {
   /** @type {string[]} */
   let waiting = []
   const isNew = (/** @type {Message} */ each) => each.position > last && each.user_id !== store.me.peek()?.user_id
-  const said = (/** @type {Message} */ each) => t('talk.said', { name: authorSaid(store, each), text: each.content.slice(0, SIGNS) })
+  const said = (/** @type {Message} */ each) => t('talk.said', { name: authorSaid(store, each), text: wordsOf(each).slice(0, SIGNS) })
   effect(() => {
     const rows = talk.rows.value
     const newest = rows[rows.length - 1]?.position ?? -1

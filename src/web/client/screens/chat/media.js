@@ -15,9 +15,12 @@ const HIGHEST = 300
 /** What an older version of this page has kept of a message has none. @param {Message} message */
 export const mediaOf = message => message.media ?? []
 
+/** What a message says, or of files alone what they show. @param {Message} message */
+export const wordsOf = message => message.content || mediaOf(message).map(each => each.description || each.file_name).join(', ')
+
 /** @param {() => Message} message */
 export const mediaList = message => when(() => mediaOf(message()).length > 0, () =>
-  list(h('div', { class: 'media' }), () => mediaOf(message()), each => each.id, item => shown(item.peek())))
+  list(h('div', { class: 'media' }), () => mediaOf(message()), each => `${each.id} ${each.description}`, item => shown(item.peek())))
 
 /** @param {Media} media */
 const shown = media => (SHOWN.has(media.mime_type) ? picture(media) : card(media))

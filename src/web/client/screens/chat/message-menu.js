@@ -11,6 +11,7 @@ import { authorSaid } from './author.js'
 import { attempt, copy } from './deeds.js'
 import { editing } from './edit.js'
 import { mayModerate, mayTakePart } from './may.js'
+import { wordsOf } from './media.js'
 import { pick } from './reactions.js'
 
 /** Characters of a message in a reminder of it. */
@@ -67,7 +68,7 @@ function items(store, message) {
     },
     { label: t('chat.remindMe'), icon: 'bell', run: () => remindOf(store, message) },
     { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(address(store, { channel, thread: thread === id ? null : thread, message: id }), location.origin).href) },
-    { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
+    message.content !== '' && { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
     (isOwn || mayModerate(store, channel)) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
   ]
 }
@@ -75,7 +76,7 @@ function items(store, message) {
 /** @param {Store} store @param {Message} message */
 async function remindOf(store, message) {
   const { openReminders } = await import('./reminders.js')
-  const [first] = message.content.split('\n')
+  const [first] = wordsOf(message).split('\n')
   await openReminders(store, { text: t('talk.said', { name: authorSaid(store, message), text: [...first].slice(0, EXCERPT).join('') }), channel: message.channel_id })
 }
 

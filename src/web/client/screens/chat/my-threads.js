@@ -14,6 +14,7 @@ import { author, byline } from './author.js'
 import { attempt } from './deeds.js'
 import { connectionLine } from './connection-line.js'
 import { searchButton } from './bar.js'
+import { mediaList } from './media.js'
 import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
@@ -94,4 +95,5 @@ const lastReply = (store, message) => h('div', { class: 'last-reply' },
   () => face(author(store, message()), { tiny: true }),
   h('div', { class: 'text' },
     byline(store, message, 'who small'),
-    () => prose(store, message().content, message().mentions)))
+    () => prose(store, message().content, message().mentions),
+    mediaList(message)))

@@ -6,6 +6,7 @@ import { h } from '../../view/element.js'
 import { go } from '../../view/router.js'
 import { face } from '../face.js'
 import { author, byline } from './author.js'
+import { mediaList } from './media.js'
 import { prose } from './prose.js'
 import { mark } from './mark.js'
 
@@ -48,6 +49,7 @@ const text = (store, message) => message.deleted_at.startsWith('0001')
   ? [
     message.event_name && h('p', { class: 'event' }, h('bdi', null, message.event_name)),
     prose(store, message.content, message.mentions),
+    mediaList(() => message),
   ]
   : h('p', { class: 'quiet' }, t('talk.deleted'))
 

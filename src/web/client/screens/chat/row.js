@@ -15,7 +15,7 @@ import { face, nameOf } from '../face.js'
 import { actionBar } from './actions.js'
 import { author, authorSaid, byline } from './author.js'
 import { editMessage, editing } from './edit.js'
-import { mediaList, mediaOf } from './media.js'
+import { mediaList, wordsOf } from './media.js'
 import { messageTools, openMessageMenu } from './message-menu.js'
 import { pendingNote } from './pending.js'
 import { prose } from './prose.js'
@@ -46,7 +46,7 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
       'aria-label': () => [
         mentions() && t('talk.mentionsYou'),
         hasFailed() && t('talk.failed'),
-        t('talk.said', { name: authorSaid(store, message.value), text: words(message.value) }),
+        t('talk.said', { name: authorSaid(store, message.value), text: wordsOf(message.value).slice(0, 200) }),
       ].filter(Boolean).join(', '),
       onclick: (/** @type {Event} */ event) => { if (isTouch.matches && hasTools() && isPlain(event)) openThread?.() },
       ...longPress(row => { if (hasTools()) openMessageMenu(store, message.peek(), { openThread }, row) }),
@@ -70,9 +70,6 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
     when(() => isSettled.value && hasTools(), () => messageTools(store, () => message.value, { openThread }))))
 }
-
-/** What a message says, or the names of its files. @param {Message} message */
-const words = message => message.content.slice(0, 200) || mediaOf(message).map(each => each.description || each.file_name).join(', ')
 
 /** Whether a press was on nothing that does something by itself, and selected nothing. @param {Event} event */
 const isPlain = ({ target }) => !(/** @type {HTMLElement} */ (target).closest('a, button, summary, form, .face-press')) && getSelection()?.isCollapsed !== false
