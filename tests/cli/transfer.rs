@@ -65,7 +65,7 @@ async fn an_organisation_that_was_moved_is_exported_alike() {
     server.post(&format!("{}/messages", scene.dev), &scene.ada, json!({ "content": "", "files": [drawing] })).await;
     let file = folder.path().join("engines.tar.zst");
     let first = export(&here, "engines", &file);
-    let named = first.lines("messages.jsonl").into_iter().filter(|line| line.contains("drawing.txt")).count();
+    let named = first.lines("messages.jsonl").iter().filter(|line| line.contains("drawing.txt")).count();
     assert_eq!(named, 1, "the files stay, and the name of one that is a message tells of it");
     for (part, least) in
         [("people", 5), ("roles", 1), ("members", 3), ("channels", 5), ("messages", 10), ("channel_members", 8), ("webhooks", 1)]

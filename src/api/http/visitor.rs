@@ -22,7 +22,8 @@ pub(super) async fn count_without_session(req: &Request) -> Result<()> {
 }
 
 /// The client's address, for operations that need no session. Without one, the request counts towards the address's rate. In
-/// a handler's arguments it comes after [`Bearer`] or [`MaybeBearer`], which find the session.
+/// a handler's arguments it comes after [`Bearer`](super::auth::Bearer) or [`MaybeBearer`](super::auth::MaybeBearer), which find
+/// the session.
 pub struct Visitor {
     pub address: IpAddr,
     pub device: Device,
