@@ -35,6 +35,9 @@ REFUSED_BY_STATE = {
     r"permission_list or in permissions, not in both|permission_list is required|thread_id is required": "of two fields, just one is needed",
     r"must be a UUID, not \"[\w-]+\"": "a value of one answer is tried as another's id; a format is no assertion in JSON Schema",
     r"without invisible characters|must not contain invisible": "which characters are invisible is a table of Unicode",
+    r"the file [0-9a-f-]+ (is|stands|was)": "a file that the body names is not there, or not to be had",
+    r"content must not be empty": "a message without files needs a text",
+    r"organisation_id is required": "the caller works in no organisation",
     r"since must be before until|of the last 30 days|must be a time to come": "times belong together, and with the clock",
 }
 

@@ -20,6 +20,15 @@ def call(method, path, body=None):
         return json.loads(text) if text else None
 
 
+def upload(name, content, organisation):
+    head = f'--b\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
+    data = (head + content + "\r\n--b--\r\n").encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=b", "Authorization": "Bearer " + TOKEN}
+    request = urllib.request.Request(API + f"/files/upload-files?organisation_id={organisation}", data, headers, method="POST")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)["data"][0]["id"]
+
+
 def log_in(email, password):
     return call("POST", "/auth/login", {"email": email, "password": password})["data"]
 
@@ -37,7 +46,9 @@ def world(name, others):
         call("POST", f"/organisations/{organisation}/users", {"user_id": other, "role_Id": "member"})
     body = {"organisation_id": organisation, "name": "engines", "userIds": others}
     channel = call("POST", "/channels", body)["data"]["id"]
-    message = call("POST", f"/channels/{channel}/messages", {"content": "The engine has arrived"})["data"]["id"]
+    file = upload("engine.txt", "A drawing of the engine", organisation)
+    message = {"content": "The engine has arrived", "files": [file]}
+    message = call("POST", f"/channels/{channel}/messages", message)["data"]["id"]
     webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds", "webhook_url": "https://ci.example/", "events": ["message.created", "action.clicked"]})["data"]
     question = {"message": "Start it?", "actions": [{"label": "Start"}]}
     call("POST", f"/webhooks/feed/{webhook['webhook_slug']}", question)
@@ -54,7 +65,7 @@ def world(name, others):
     return {
         "bot": bot, "command": command, "reminder": reminder, "answer": "unknown", "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
-        "join_link": link, "asked": asked["id"], "action": asked["actions"][0]["id"],
+        "file": file, "file_name": "engine.txt", "join_link": link, "asked": asked["id"], "action": asked["actions"][0]["id"],
     }
 
 
@@ -74,6 +85,8 @@ def kind(method, template, at):
         return "webhook"
     if before == "messages" and "actions" in template:
         return "asked"
+    if segment == "{file_name}":
+        return "file_name"
     if segment == "{channel_id}":
         return "channel"
     if before == "threads":
@@ -81,7 +94,7 @@ def kind(method, template, at):
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message", "message": "message", "thread": "message",
         "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "reminders": "reminder", "answers": "answer", "actions": "action", "feed": "slug", "tokens": "token",
-        "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
+        "files": "file", "file": "file", "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 
 

@@ -33,6 +33,8 @@ use crate::{
 
 /// Nothing of a file runs or loads anything, wherever it is opened. Browsers show pictures and text with a style of their own.
 const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+/// A file of another type, in the document. Generators of clients take what it lists first.
+const ANY: &str = "*/*";
 /// What browsers are told that a file is which they don't show.
 const UNSHOWN: &str = "application/octet-stream";
 
@@ -198,7 +200,8 @@ impl ApiResponse for Download {
     fn meta() -> MetaResponses {
         let bytes = || {
             let schema = inline_schema(MetaSchema { format: Some("binary"), ..MetaSchema::new("string") });
-            vec![MetaMediaType { content_type: UNSHOWN, schema }]
+            let of_type = |content_type| MetaMediaType { content_type, schema: schema.clone() };
+            vec![of_type(UNSHOWN), of_type(ANY)]
         };
         let one = |status, description, content| MetaResponse {
             description,
