@@ -384,5 +384,5 @@ struct ThreadUnread {
 struct EditThread {
     /// Shown as `current_status`.
     status: Option<Text<threads::Status>>,
-    content: Option<Text<posting::Content>>,
+    content: Option<Text<posting::Caption>>,
 }
