@@ -54,6 +54,12 @@ pub enum Error {
     /// 503: overload, or a write whose outcome is unknown.
     #[error("{1}")]
     Unavailable(Code, &'static str),
+    /// 409: an upload in pieces is not where the request takes it to be, or another request goes on with it.
+    #[error("{0}")]
+    UploadConflict(String),
+    /// 412: the request is of another version of the protocol for uploads in pieces (tus 1.0, section Tus-Resumable).
+    #[error("The header Tus-Resumable must be 1.0.0")]
+    TusVersion,
     /// 507: the disk has less free space than files leave to everything else.
     #[error("The server's disk has no more room for files")]
     NoRoomForFiles,
@@ -139,6 +145,8 @@ impl Error {
             Error::MailsUsedUp(_) => Code::MailsUsedUp,
             Error::BytesUsedUp(..) => Code::BytesUsedUp,
             Error::Guessed(_) => Code::TooManyPasswords,
+            Error::UploadConflict(_) => Code::UploadConflict,
+            Error::TusVersion => Code::TusVersion,
             Error::NoRoomForFiles => Code::FilesDiskFull,
             Error::Internal { .. } | Error::Failed(_) => Code::InternalError,
         }
@@ -168,7 +176,8 @@ impl Error {
             Error::Forbidden(..) => 403,
             Error::NotFound(_) => 404,
             Error::MethodNotAllowed => 405,
-            Error::OtherUser => 409,
+            Error::OtherUser | Error::UploadConflict(_) => 409,
+            Error::TusVersion => 412,
             Error::TooLarge(_) => 413,
             Error::Invalid(_) => 422,
             Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::BytesUsedUp(..) | Error::Guessed(_) => 429,

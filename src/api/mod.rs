@@ -69,6 +69,7 @@ pub fn routes(app: App) -> impl Endpoint {
         routes = routes.at("/metrics", settings_key_guard::require_bearer_key(get(metrics::show), key.clone()));
     }
     let routes = routes
+        .nest(files::resumable::PATH, files::resumable::routes().around(cookies::layer).boxed().around(uncached))
         .nest(
             "/api/v1",
             Enveloped::new(api, document::methods)
@@ -220,9 +221,14 @@ fn allow(headers: &mut HeaderMap, origin: &str) {
         // Not `Tidings-Client`, by which the server knows its own pages, and no credentials: cookies are for those alone.
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, mcp-protocol-version, tidings-user, x-notification-token",
+            "authorization, content-type, mcp-protocol-version, tidings-user, tus-resumable, upload-length, upload-metadata, \
+             upload-offset, x-http-method-override, x-notification-token",
         ),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "link, retry-after, tidings-position, x-request-id"),
+        (
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            "link, location, retry-after, tidings-position, tus-extension, tus-max-size, tus-resumable, tus-version, upload-expires, \
+             upload-length, upload-metadata, upload-offset, x-request-id",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     fixed.into_iter().for_each(|(name, value)| _ = headers.insert(name, HeaderValue::from_static(value)));

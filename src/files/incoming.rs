@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Read, Seek, Write},
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
 };
@@ -14,6 +14,7 @@ use super::{
     content,
     picture_size::PictureSize,
     store::{BUFFER, Store, make_folder, sync_folder_of},
+    turns::Turn,
 };
 use crate::{
     error::{Error, Result},
@@ -21,10 +22,11 @@ use crate::{
     secret::Hash,
 };
 
-/// A file whose bytes arrive. It is removed when it is dropped before its end.
+/// A file whose bytes arrive. It is removed when it is dropped before its end, unless it comes in pieces.
 pub struct Incoming {
     store: Store,
     id: FileId,
+    /// What is removed then.
     path: Option<PathBuf>,
     /// With a buffer for what is written next. None while a write is in progress.
     writing: Option<Writing>,
@@ -33,16 +35,41 @@ pub struct Incoming {
 
 struct Writing {
     file: File,
-    hash: digest::Context,
+    /// Of what was written. None of a file in pieces, which is read again at its end: a hash can't be kept over a restart.
+    hash: Option<digest::Context>,
     buffer: Vec<u8>,
+    /// Held for as long as something may be written.
+    _turn: Option<Turn>,
 }
 
 impl Writing {
     fn flush(&mut self) -> io::Result<()> {
-        self.hash.update(&self.buffer);
+        if let Some(hash) = &mut self.hash {
+            hash.update(&self.buffer);
+        }
         self.file.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())
+    }
+
+    /// The SHA-256 of all of the file.
+    fn hash(&mut self) -> io::Result<Hash> {
+        let hash = match self.hash.take() {
+            Some(hash) => hash,
+            None => hash_of(&mut self.file)?,
+        };
+        hash.finish().as_ref().try_into().map_err(io::Error::other)
+    }
+}
+
+fn hash_of(file: &mut File) -> io::Result<digest::Context> {
+    let (mut hash, mut buffer) = (digest::Context::new(&digest::SHA256), vec![0; BUFFER]);
+    file.rewind()?;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hash),
+            read => hash.update(&buffer[..read]),
+        }
     }
 }
 
@@ -51,8 +78,21 @@ impl Incoming {
         let path = store.incoming(id);
         let made = path.clone();
         let file = blocking(move || File::options().write(true).read(true).create_new(true).mode(0o600).open(made)).await?;
-        let writing = Writing { file, hash: digest::Context::new(&digest::SHA256), buffer: Vec::with_capacity(BUFFER) };
+        let hash = Some(digest::Context::new(&digest::SHA256));
+        let writing = Writing { file, hash, buffer: Vec::with_capacity(BUFFER), _turn: None };
         Ok(Incoming { store: store.clone(), id, path: Some(path), writing: Some(writing), size: 0 })
+    }
+
+    /// Goes on with a file that comes in pieces, whose turn the caller has. What has arrived of it is on disk.
+    pub async fn resume(store: &Store, organisation: OrganisationId, id: FileId, turn: Turn) -> Result<Incoming> {
+        let opened = store.clone();
+        let open = move || {
+            let file = opened.open_pieces(organisation, id)?;
+            let size = file.metadata()?.len();
+            Ok((Writing { file, hash: None, buffer: Vec::with_capacity(BUFFER), _turn: Some(turn) }, size))
+        };
+        let (writing, size) = blocking(open).await?;
+        Ok(Incoming { store: store.clone(), id, path: None, writing: Some(writing), size })
     }
 
     /// Bytes that have arrived.
@@ -76,10 +116,23 @@ impl Incoming {
         Ok(())
     }
 
+    /// Puts on disk what has arrived.
+    pub async fn sync(&mut self) -> Result<()> {
+        let mut writing = self.writing.take().ok_or_else(interrupted)?;
+        let sync = move || {
+            writing.flush()?;
+            writing.file.sync_all()?;
+            Ok(writing)
+        };
+        self.writing = Some(blocking(sync).await?);
+        Ok(())
+    }
+
     /// Puts the file in its place, whole and on disk.
     pub async fn end(mut self, organisation: OrganisationId) -> Result<Stored> {
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
         let (from, to) = (self.store.incoming(self.id), self.store.path(organisation, self.id));
+        let is_in_pieces = self.path.is_none();
         let stored = blocking(move || {
             writing.flush()?;
             writing.file.sync_all()?;
@@ -87,12 +140,12 @@ impl Incoming {
             let folder = to.parent().expect("a file has a folder");
             make_folder(folder.parent().expect("that of its organisation"))?;
             make_folder(folder)?;
-            fs::rename(from, &to)?;
-            let sha256 = writing.hash.finish().as_ref().try_into().map_err(io::Error::other)?;
+            let sha256 = writing.hash()?;
             let picture = mime_type.starts_with("image/").then(|| PictureSize::of(&writing.file)).flatten();
-            let stored = Stored { place: Some(to), mime_type, picture, sha256 };
-            stored.place.as_deref().map_or(Ok(()), sync_folder_of)?;
-            Ok(stored)
+            fs::rename(&from, &to)?;
+            let synced = sync_folder_of(&to);
+            let stored = Stored { place: Some(to), pieces: is_in_pieces.then_some(from), mime_type, picture, sha256 };
+            synced.map(|()| stored)
         });
         let stored = stored.await?;
         self.path = None;
@@ -110,16 +163,17 @@ impl Drop for Incoming {
 
 /// The first bytes of a file, by which its content is recognised.
 fn head(file: &mut File) -> io::Result<Vec<u8>> {
-    use std::io::Seek;
     let mut head = Vec::new();
     file.rewind()?;
     file.take(content::HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// A file in its place, which is removed again unless somebody says that it is [`Stored::keep`]t.
+/// A file in its place, which is removed again unless somebody says that it is [`Stored::keep`]t. One that came in pieces lies then
+/// where it did before.
 pub struct Stored {
     place: Option<PathBuf>,
+    pieces: Option<PathBuf>,
     /// What its content is.
     pub mime_type: &'static str,
     /// The size of a picture.
@@ -136,7 +190,10 @@ impl Stored {
 impl Drop for Stored {
     fn drop(&mut self) {
         if let Some(place) = &self.place {
-            _ = fs::remove_file(place);
+            _ = match &self.pieces {
+                Some(pieces) => fs::rename(place, pieces),
+                None => fs::remove_file(place),
+            };
         }
     }
 }

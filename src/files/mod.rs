@@ -9,10 +9,12 @@ mod incoming;
 mod picture_size;
 mod reading;
 mod store;
+mod turns;
 
 pub use self::{
     content::shows_in_place,
     incoming::{Incoming, Stored},
     reading::Transferred,
     store::{BUFFER, Store},
+    turns::Turn,
 };

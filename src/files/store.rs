@@ -3,10 +3,11 @@
 use std::{
     fs::{self, DirBuilder, File},
     io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
+use super::turns::{Turn, Turns};
 use crate::{
     error::{Error, Result},
     id::{FileId, OrganisationId},
@@ -24,6 +25,7 @@ pub const BUFFER: usize = 64 << 10;
 #[derive(Clone)]
 pub struct Store {
     root: PathBuf,
+    turns: Turns,
 }
 
 impl Store {
@@ -32,7 +34,7 @@ impl Store {
         let root = data.join(FOLDER);
         let made = make_folder(&root).and_then(|()| make_folder(&root.join(INCOMING)));
         made.map_err(|err| Error::failed(format!("can't make the folder {}: {err}", root.display())))?;
-        Ok(Store { root })
+        Ok(Store { root, turns: Turns::default() })
     }
 
     /// The folder, whose disk need not be that of the database.
@@ -49,12 +51,30 @@ impl Store {
         self.root.join(INCOMING).join(id.to_string())
     }
 
+    /// The right to go on with an upload in pieces. It ends the request that had it before.
+    pub async fn turn(&self, id: FileId) -> Turn {
+        self.turns.take(id).await
+    }
+
     /// Removes the bytes of a file; those that are gone already, too.
     pub fn remove(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
-        match fs::remove_file(self.path(organisation, id)) {
-            Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
-            _ => Ok(()),
-        }
+        unless_missing(fs::remove_file(self.path(organisation, id)))
+    }
+
+    /// Removes the bytes of an upload in pieces that have arrived.
+    pub fn remove_pieces(&self, id: FileId) -> io::Result<()> {
+        unless_missing(fs::remove_file(self.incoming(id)))
+    }
+
+    /// Opens an upload in pieces, to add to what is on disk of it.
+    pub(super) fn open_pieces(&self, organisation: OrganisationId, id: FileId) -> io::Result<File> {
+        let path = self.incoming(id);
+        // It was whole and in its place, and its row was not written.
+        unless_missing(fs::rename(self.path(organisation, id), &path))?;
+        let file = File::options().read(true).append(true).create(true).mode(0o600).open(&path)?;
+        file.sync_all()?;
+        sync_folder_of(&path)?;
+        Ok(file)
     }
 
     /// Looks at all files in their places that were last written before a time, an organisation's folder at a time.
@@ -82,6 +102,13 @@ impl Store {
             _ = fs::remove_file(path); // gone, or tried again tomorrow
         }
         Ok(())
+    }
+}
+
+fn unless_missing(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use tokio::{task::JoinSet, time::Instant};
 
 use super::queue_loops::{MINUTE, in_slices, rest};
 use crate::{
-    domain::files::removal,
+    domain::files::{removal, resumable},
     error::{Error, Result},
     event::Queue,
     state::App,
@@ -30,10 +30,11 @@ pub(super) async fn run(app: &App) {
     }
 }
 
-/// Ends the uploads that no message has taken in a day, and removes the bytes of all that has ended, each before its row.
+/// Ends the uploads that no message has taken in a day and those that were not finished in one, and removes the bytes of all that has ended, each before its row.
 async fn remove_ended(app: &App) -> Result<()> {
     let before = app.clock.now() - removal::KEPT_UNTAKEN;
     in_slices(app, move |tx| removal::end_untaken(tx, before, SLICE)).await?;
+    in_slices(app, |tx| resumable::forget_expired(tx, SLICE)).await?;
     loop {
         let ended = app.db.read_without_position(|conn| removal::ended(conn, SLICE))?;
         if ended.is_empty() {

@@ -1,6 +1,8 @@
 //! Files: uploads, a channel's list, removal. Their bytes go out in [`download`].
 
 pub mod download;
+mod receiving;
+pub mod resumable;
 mod upload;
 
 use poem::{Request, web::Data};

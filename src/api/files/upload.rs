@@ -1,17 +1,12 @@
 //! Files in a form (RFC 7578), which go to the disk as they arrive.
 
-use std::time::Duration;
-
 use poem::{FromRequest, Request, RequestBody, http::header, web::Multipart};
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
     registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef},
 };
-use tokio::{
-    io::{AsyncRead, AsyncReadExt},
-    time::timeout,
-};
 
+use super::receiving::{in_time, new_file, receive, require_disk};
 use crate::{
     api::http::{body::Bound, framework_traits::inline_schema},
     db,
@@ -20,7 +15,7 @@ use crate::{
         files::{File, taking, uploading},
     },
     error::{Code, Error, Result},
-    files::{BUFFER, Incoming, Stored},
+    files::{Incoming, Stored},
     id::{FileId, OrganisationId},
     state::App,
 };
@@ -29,8 +24,6 @@ use crate::{
 const FIELD: &str = "files";
 /// Bytes of a form besides its files.
 const AROUND: u64 = 64 << 10;
-/// How long a transfer goes on without a byte.
-const SILENCE: Duration = Duration::from_secs(30);
 
 /// A form with files, of which nothing was read.
 pub struct Upload(Multipart);
@@ -95,14 +88,6 @@ fn begin(app: &App, caller: Caller, named: Option<OrganisationId>, declared: u64
     Ok(organisation)
 }
 
-/// Checks that the disk has room for so many bytes besides what uploads leave free. Many uploads at once may each have fitted when they
-/// began, so that it is asked for each piece.
-fn require_disk(app: &App, bytes: u64) -> Result<()> {
-    let free = db::free_bytes(app.files.folder());
-    let needed = app.site.files.left_free.saturating_add(bytes);
-    if free.is_some_and(|free| free < needed) { Err(Error::NoRoomForFiles) } else { Ok(()) }
-}
-
 async fn receive_all(
     mut form: Multipart,
     app: &App,
@@ -120,44 +105,16 @@ async fn receive_all(
             return Err(Error::BadRequest(Code::TooManyItems.says(says).at(FIELD).with_limit(taking::MOST)));
         }
         let (id, name) = (FileId::new(), field.file_name().unwrap_or_default().to_owned());
-        let incoming = receive_one(field.into_async_read(), app, caller, id).await?;
+        let mut incoming = Incoming::begin(&app.files, id).await?;
+        let counted = |bytes| app.quotas.charge_upload(caller.person, bytes);
+        receive(field.into_async_read(), app, &mut incoming, app.site.files.each, counted).await?;
         let size = incoming.size();
         let kept = incoming.end(organisation).await?;
-        let picture = kept.picture.map(|picture| (picture.width, picture.height));
-        new.push(uploading::New { id, name, mime_type: kept.mime_type, picture, size, sha256: kept.sha256 });
+        new.push(new_file(id, name, size, &kept));
         stored.push(kept);
     }
     if new.is_empty() {
         return Err(Error::BadRequest(Code::Required.says(format!("{FIELD} is required")).at(FIELD)));
     }
     Ok((stored, new))
-}
-
-async fn receive_one(bytes: impl AsyncRead, app: &App, caller: Caller, id: FileId) -> Result<Incoming> {
-    let most = app.site.files.each;
-    let mut incoming = Incoming::begin(&app.files, id).await?;
-    let mut bytes = std::pin::pin!(bytes);
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        let read = in_time(bytes.read(&mut buffer)).await?;
-        if read == 0 {
-            return Ok(incoming);
-        }
-        app.quotas.charge_upload(caller.person, read)?;
-        require_disk(app, read as u64)?;
-        incoming.write(&buffer[..read]).await?;
-        if incoming.size() > most {
-            return Err(Error::TooLarge(most as usize));
-        }
-    }
-}
-
-/// What arrives next. 400 if the form is broken off or faulty, and after half a minute without a byte.
-async fn in_time<T, E: std::fmt::Display>(arriving: impl Future<Output = Result<T, E>>) -> Result<T> {
-    let says = match timeout(SILENCE, arriving).await {
-        Ok(Ok(arrived)) => return Ok(arrived),
-        Ok(Err(err)) => format!("The form could not be read: {err}"),
-        Err(_) => "The form did not arrive in time".into(),
-    };
-    Err(Error::BadRequest(Code::BodyIncomplete.says(says)))
 }

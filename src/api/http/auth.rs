@@ -248,7 +248,7 @@ fn by_cookie(req: &Request, need: Need, used: Use) -> Result<Option<Caller>> {
     let Some(token) = token else { return Ok(None) };
     // A wrong one is not taken back: another tab may have logged in meanwhile, and this answer would take the new cookie.
     let Some(caller) = of_session(app, token, used)? else { return Ok(None) };
-    if matches!(*req.method(), Method::GET | Method::HEAD) {
+    if *req.method() == Method::GET || matches!(used, Use::File) {
         db::ban_writes();
     }
     admit(req, caller, need).map(Some)

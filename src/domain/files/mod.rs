@@ -7,6 +7,7 @@ mod names;
 mod objects;
 mod record;
 pub mod removal;
+pub mod resumable;
 pub mod taking;
 pub mod uploading;
 

@@ -3,6 +3,7 @@
 mod downloads;
 mod in_messages;
 mod removal;
+mod resumable;
 mod rights;
 mod uploads;
 

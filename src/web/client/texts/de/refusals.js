@@ -108,6 +108,8 @@ export default {
   email_taken: 'Diese Adresse hat schon ein Konto. Melde dich damit an.',
   id_taken: 'Das konnte nicht gesendet werden. Sende es noch einmal.',
   file_unusable: 'Eine Datei lässt sich so nicht senden. Füge sie noch einmal hinzu.',
+  upload_conflict: 'Dieser Upload läuft an anderer Stelle weiter. Versuch es noch einmal.',
+  tus_version: 'Diese Seite ist zu alt für den Server. Lade sie neu.',
   already_a_member: 'Diese Person ist schon Mitglied.',
   user_not_a_member: 'Nicht alle, die du ausgewählt hast, sind Mitglieder der Organisation. Lade sie zuerst ein.',
   member_deactivated: 'Dieses Mitglied ist deaktiviert. Aktiviere es zuerst.',

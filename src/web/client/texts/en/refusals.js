@@ -108,6 +108,8 @@ export default {
   email_taken: 'This address already has an account. Sign in to it.',
   id_taken: 'This couldn’t be sent. Send it once more.',
   file_unusable: 'A file can’t be sent like this. Add it once more.',
+  upload_conflict: 'This upload goes on elsewhere. Try again.',
+  tus_version: 'This page is too old for the server. Load it again.',
   already_a_member: 'This person is already a member.',
   user_not_a_member: 'Not everybody you chose is a member of the organisation. Invite them first.',
   member_deactivated: 'This member is deactivated. Activate them first.',
