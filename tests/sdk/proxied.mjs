@@ -1,13 +1,17 @@
-// A client behind each of the given proxies: a request, bodies around the largest, and a WebSocket that is pushed something
+// A client behind each of the given proxies: a request, bodies around the largest, files, and a WebSocket that is pushed something
 // after a minute of silence. Run by tests/proxies.sh.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Centrifuge } from 'centrifuge'
+import * as tus from 'tus-js-client'
 import WebSocket from 'ws'
 
 const SILENCE = 60_000
 const LARGEST = 1 << 20
+/** Bytes of a file: more than a proxy takes of words, and than it holds in memory. */
+const FILE = 20 << 20
 
 /** A request from another address than the proxy's own, so that both can be told apart. */
 function call(url, method, path, { bearer, text, headers = {} } = {}) {
@@ -35,6 +39,26 @@ function padded(content, bytes) {
   return `${text.slice(0, -1)}${' '.repeat(bytes - text.length)}}`
 }
 
+/** A file goes to the server and comes back, in a form and in pieces. */
+async function passFiles(url, bearer) {
+  const bytes = randomBytes(FILE)
+  const headers = { Authorization: `Bearer ${bearer}` }
+  const body = new FormData()
+  body.append('files', new Blob([bytes]), 'photo.jpg')
+  const sent = await fetch(`${url}/api/v1/files/upload-files`, { method: 'POST', headers, body })
+  assert.equal(sent.status, 200)
+  const address = await new Promise((resolve, reject) => {
+    const endpoint = `${url}/api/v1/files/uploads`
+    const upload = new tus.Upload(bytes, { endpoint, headers, chunkSize: 8 << 20, onSuccess: () => resolve(upload.url), onError: reject })
+    upload.start()
+  })
+  assert.ok(address.startsWith(url), 'the address of an upload leads through the proxy')
+  for (const id of [(await sent.json()).data[0].id, address.split('/').at(-1)]) {
+    const opened = await fetch(`${url}/api/v1/files/${id}/photo.jpg`, { headers })
+    assert.ok(bytes.equals(Buffer.from(await opened.arrayBuffer())), 'the file is the same')
+  }
+}
+
 async function check(url, n) {
   const text = JSON.stringify({ email: `ada${n}@example.org`, password: 'quiet harbour at dawn' })
   await data(url, 'POST', '/auth/register', { text })
@@ -49,6 +73,8 @@ async function check(url, n) {
   await data(url, 'POST', messages, { bearer, text: padded('the largest', LARGEST) })
   const refused = await call(url, 'POST', messages, { bearer, text: padded('too large', LARGEST + 1) })
   assert.deepEqual([refused.status, refused.body.status_code], [413, 413], 'the server refuses it, not the proxy')
+
+  await passFiles(url, bearer)
 
   const centrifuge = new Centrifuge(`${url.replace('https', 'wss')}/connection/websocket`, {
     websocket: WebSocket,
@@ -69,7 +95,7 @@ async function check(url, n) {
   assert.match(await Promise.race([pushed, late]), /after the silence/)
   assert.equal(connects, 1, 'the socket stayed open')
   centrifuge.disconnect()
-  console.log(`${url}: requests, bodies of ${LARGEST} bytes and a socket pass`)
+  console.log(`${url}: requests, bodies of ${LARGEST} bytes, files of ${FILE} and a socket pass`)
 }
 
 await Promise.all(process.argv.slice(2).map(check))
