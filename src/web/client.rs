@@ -90,7 +90,7 @@ fn is_screen(path: &str) -> bool {
 fn policy(push: Option<&str>) -> HeaderValue {
     let push = push.map_or_else(String::new, |url| format!(" {} {url}", url.replacen("http", "ws", 1)));
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'{push}; manifest-src 'self'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'{push}; manifest-src 'self'; \
          worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'; trusted-types service-worker"
     );

@@ -1,27 +1,9 @@
 // Files that messages show, in Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import zlib from 'node:zlib'
 import { BROWSERS, accessible, enter, launch, pictures, sees } from './lib/browser.mjs'
+import { png } from './lib/png.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
-
-/** A picture of one colour (PNG, third edition). @param {number} width @param {number} height */
-function png(width, height) {
-  const chunk = (type, data) => {
-    const body = Buffer.concat([Buffer.from(type), data])
-    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
-    length.writeUInt32BE(data.length)
-    sum.writeUInt32BE(zlib.crc32(body))
-    return Buffer.concat([length, body, sum])
-  }
-  const head = Buffer.alloc(13)
-  head.writeUInt32BE(width, 0)
-  head.writeUInt32BE(height, 4)
-  head.set([8, 2], 8)
-  const line = Buffer.concat([Buffer.from([0]), Buffer.alloc(width * 3, Buffer.from([70, 130, 180]))])
-  const lines = zlib.deflateSync(Buffer.concat(Array.from({ length: height }, () => line)))
-  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), chunk('IHDR', head), chunk('IDAT', lines), chunk('IEND', Buffer.alloc(0))])
-}
 
 /** Uploads files, and answers their ids. */
 async function upload(server, person, files) {

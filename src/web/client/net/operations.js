@@ -91,6 +91,8 @@ export const OPERATIONS = /** @type {const} */ ({
   muteChannel: ['POST', '/channels/{channel_id}/mute'],
   unmuteChannel: ['DELETE', '/channels/{channel_id}/mute'],
   // Messages
+  deleteFile: ['DELETE', '/files/file/{file_id}'],
+  listChannelFiles: ['GET', '/channels/{channel_id}/files'],
   createMessage: ['POST', '/channels/{channel_id}/messages'],
   updateMessage: ['PUT', '/channels/{channel_id}/messages'],
   listMessages: ['GET', '/channels/{channel_id}/messages'],

@@ -9,7 +9,7 @@ import { createPush } from '../net/push.js'
 import { createRequests } from '../net/request.js'
 import { createChannels } from './channels.js'
 import { createCommands } from './commands.js'
-import { createDrafts, tabsOf } from './drafts.js'
+import { tabsOf } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
 import { createKept, keptStart } from './kept.js'
@@ -18,7 +18,6 @@ import { createMessages } from './messages.js'
 import { createMyThreads } from './my-threads.js'
 import { createOpening } from './opening.js'
 import { createOrganisations } from './organisations.js'
-import { createOutgoing } from './outgoing.js'
 import { createPeople } from './people.js'
 import { createRecorder } from './positions.js'
 import { createReading } from './reading.js'
@@ -26,6 +25,7 @@ import { createReminders } from './reminders.js'
 import { createRetrying } from './retrying.js'
 import { endOf, socketUrl } from './session.js'
 import { createStreams } from './streams.js'
+import { createWriting } from './writing.js'
 
 /** Until then what the first screen shows has been asked for. Milliseconds. */
 const SOON_MS = 500
@@ -38,6 +38,7 @@ const SOON_MS = 500
  * @param {string} [options.base]
  * @param {typeof fetch} [options.fetch]
  * @param {typeof WebSocket} [options.WebSocket]
+ * @param {typeof XMLHttpRequest} [options.XMLHttpRequest]
  * @param {import('../base/clock.js').Clock} [options.clock]
  * @param {import('./storage.js').Storage} [options.storage]
  * @param {LockManager} [options.locks]
@@ -45,8 +46,8 @@ const SOON_MS = 500
  * @param {typeof createRequests} [options.requests]
  * @param {Record<string, string>} [options.headers]
  */
-export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, clock = realClock, storage = databaseStorage(),
-  locks = globalThis.navigator?.locks, tabs = tabsOf, requests = createRequests, headers } = {}) {
+export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, XMLHttpRequest = globalThis.XMLHttpRequest, clock = realClock,
+  storage = databaseStorage(), locks = globalThis.navigator?.locks, tabs = tabsOf, requests = createRequests, headers } = {}) {
   const me = signal(/** @type {any} */ (null))
   const ended = signal(/** @type {Ended} */ (null))
   /** The server's build of the client. */
@@ -66,8 +67,6 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   let userKnown = () => {}
   /** @type {Promise<string>} */
   const user = new Promise(resolve => void (userKnown = resolve))
-  /** Drafts and unsent posts, in a database of the user's own. */
-  const records = user.then(id => storage.open(`tidings-${id}`))
 
   const kept = createKept({ storage, clock })
   const recorder = createRecorder(heard => apply(parts, heard.data, heard.position, heard.channel))
@@ -86,9 +85,9 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const reading = createReading({ api })
   const commands = createCommands({ api, organisation: opened, clock })
   const reminders = createReminders({ api, recorder })
-  const drafts = createDrafts({ records, tabs: user.then(tabs) })
-  const outgoing = createOutgoing({ api, user: myId, records, clock, locks,
+  const writing = createWriting({ base, headers, XMLHttpRequest, api, myId, user, storage, clock, locks, tabs,
     confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
+  const { drafts, uploads, outgoing } = writing
 
   let isKnown = false
   /** @param {any} start */
@@ -197,14 +196,14 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     batch(() => {
       ended.value = how
       push.stop()
-      outgoing.end()
+      writing.end()
     })
     kept.end()
   }
 
   effect(() => {
     const { state } = push.connection.value
-    if (state === 'live') outgoing.wake()
+    if (state === 'live') writing.wake()
     else streams.pause()
   })
 
@@ -228,12 +227,12 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     if (isConnected) return
     isConnected = true
     push.start(token, positions)
-    outgoing.resume()
+    writing.resume()
     kept.keepStart(() => keptStart(me.value, organisations.organisations.value, organisations.organisation.value, channels, push))
   }
 
   return {
-    api, me, ended, build, mayFound, drafts, threads, outgoing, messages, commands, reminders,
+    api, me, ended, build, mayFound, drafts, uploads, threads, outgoing, messages, commands, reminders,
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,
@@ -262,19 +261,16 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     /** Something says that the world has changed: the network is back, or the tab is looked at. */
     wake() {
       push.wake()
-      outgoing.wake()
+      writing.wake()
     },
 
-    /** How many drafts and unsent posts signing out would leave behind. */
-    unsent: async () => await drafts.unsent() + outgoing.all.peek().length,
+    /** How much unsent writing signing out would leave behind. */
+    unsent: writing.unsent,
 
     /** @param {{ forget?: boolean }} [how] Whether drafts and unsent posts are erased, too. */
     async signOut({ forget = false } = {}) {
       await api.logOut()
-      if (forget) {
-        outgoing.end()
-        await (await records).clear()
-      }
+      if (forget) await writing.forget()
       end('signed-out')
       await kept.end()
     },
@@ -282,8 +278,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     /** Stops without a word to the server, as a closed tab does. */
     close: () => {
       push.stop()
-      outgoing.end()
-      drafts.close()
+      writing.close()
       kept.stop()
     },
   }
@@ -295,5 +290,6 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
 /** @typedef {import('./channels.js').Channel} Channel */
 /** @typedef {import('./people.js').Person} Person */
 /** @typedef {import('./outgoing.js').Pending} Pending */
+/** @typedef {import('./uploads.js').Upload} Upload */
 /** @typedef {import('./organisations.js').Summary} Organisation */
 /** @typedef {import('../net/push.js').Connection} Connection */

@@ -2,8 +2,8 @@
 //
 // Each post has an id that the client made, and is kept before it is sent. It is sent again with the same id until it is answered.
 // If its text was changed meanwhile and an earlier one has arrived, the message is edited before the post is forgotten.
-// What is transient holds the line of its channel; a refusal steps aside with its reason. The tabs of a user share what is kept,
-// and one of them at a time sends.
+// What is transient holds the line of its channel; a refusal steps aside with its reason, and a post whose files are not there yet lets
+// later ones pass. The tabs of a user share what is kept, and one of them at a time sends.
 
 import { batch, computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
@@ -11,6 +11,8 @@ import { isTransient, Refusal } from '../net/request.js'
 import { newId } from './ids.js'
 import { createLease } from './lease.js'
 import { soon } from './storage.js'
+
+/** @typedef {Pick<ReturnType<typeof import('./uploads.js').createUploads>, 'media' | 'posted' | 'readKept'>} Files */
 
 /**
  * @typedef {object} Pending
@@ -20,6 +22,7 @@ import { soon } from './storage.js'
  * @property {string} text
  * @property {boolean} [isChanged] Whether it had another text before, which may have arrived.
  * @property {string[]} mentions
+ * @property {readonly string[]} files The uploads that it shows.
  * @property {number} at
  * @property {'waiting' | 'sending' | 'refused'} state
  * @property {any} error
@@ -35,9 +38,10 @@ const isSession = error => error instanceof Refusal && (error.status === 401 || 
  * @param {Promise<import('./storage.js').Records>} options.records
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {LockManager} [options.locks]
+ * @param {Files} options.files
  * @param {(message: any, pending: Pending) => void} options.confirmed Takes the message in where it is shown.
  */
-export function createOutgoing({ api, user, records, clock, locks, confirmed }) {
+export function createOutgoing({ api, user, records, clock, locks, files, confirmed }) {
   const posts = signal(/** @type {Pending[]} */ ([]))
   const lease = createLease({ name: () => `outgoing/${user()}`, records, clock, locks })
   /** The keys under which posts are kept, by id. @type {Map<string, string>} */
@@ -105,7 +109,7 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
           continue
         }
         keys.set(post.id, key)
-        posts.value = [...posts.peek(), post].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+        posts.value = [...posts.peek(), { files: [], ...post }].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
       }
       // Another tab has sent it, or taken it back.
       for (const post of posts.peek()) if (!ids.has(post.id) && !fresh.has(post.id) && !unkept.has(post.id)) forget(post.id)
@@ -118,7 +122,8 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
   const send = async post => {
     update(post.id, { state: 'sending', error: null })
     try {
-      const { data } = await api.createMessage(post.channel, { id: post.id, content: post.text, thread_id: post.thread })
+      const media = files.media(post.files) ?? []
+      const { data } = await api.createMessage(post.channel, { id: post.id, content: post.text, thread_id: post.thread, media })
       const now = find(post.id)
       await answered(post.id, now && isOutdated(data, now) ? await edit(now) : data)
       held.delete(post.channel)
@@ -143,6 +148,7 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
       confirmed(message, post)
       forget(id)
     })
+    files.posted(post.files)
     await unkeep(id)
   }
 
@@ -172,7 +178,7 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
 
   /** The post whose turn it is in a channel. @param {string} channel */
   const next = channel => (waiting.has(channel) || isEnded ? undefined
-    : posts.peek().find(post => post.channel === channel && post.state !== 'refused'))
+    : posts.peek().find(post => post.channel === channel && post.state !== 'refused' && files.media(post.files)))
   const ready = () => [...new Set(posts.peek().map(post => post.channel))].filter(next)
 
   /** Sends what waits in a channel, in its order. @param {string} channel */
@@ -200,6 +206,7 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
       await lease(async () => {
         fresh.clear()
         await soon(readKept())
+        await soon(files.readKept().then(() => null))
         isSending = true
         start()
         while (running.size > 0) await Promise.race(running.values())
@@ -216,12 +223,15 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
     of: (channel, thread = null) => computed(() => posts.value.filter(post => post.channel === channel && post.thread === thread)),
     all: /** @type {import('../base/signal.js').Computed<Pending[]>} */ (posts),
 
-    /** @param {{ channel: string, thread?: string | null, text: string, mentions?: string[] }} post @returns {string} Its id. */
-    post({ channel, thread = null, text, mentions = [] }) {
+    /**
+     * @param {{ channel: string, thread?: string | null, text: string, mentions?: string[], files?: readonly string[] }} post
+     * @returns {string} Its id.
+     */
+    post({ channel, thread = null, text, mentions = [], files: shown = [] }) {
       const at = clock.now()
       last = Math.max(at, last + 1)
       /** @type {Pending} */
-      const post = { id: newId(), channel, thread, text, mentions, at, state: 'waiting', error: null }
+      const post = { id: newId(), channel, thread, text, mentions, files: shown, at, state: 'waiting', error: null }
       keys.set(post.id, `post/${String(last).padStart(16, '0')}/${post.id}`)
       fresh.add(post.id)
       posts.value = [...posts.peek(), post]
@@ -248,6 +258,18 @@ export function createOutgoing({ api, user, records, clock, locks, confirmed }) 
       unkeep(id)
       return post.text
     },
+
+    /** A post goes without a file; one that has nothing else is taken back. @param {Pending} post @param {string} file */
+    takeOut({ id, text, files: shown }, file) {
+      const left = shown.filter(each => each !== file)
+      if (!text && left.length === 0) return void this.discard(id)
+      update(id, { files: left })
+      const now = find(id)
+      if (now) void keep(now).then(drain)
+    },
+
+    /** A file is there: its post may go. */
+    go: drain,
 
     /** The network is back: what waits goes at once. */
     wake() {

@@ -2,10 +2,10 @@
 
 import { number } from './words.js'
 
-const KIB = 1 << 10
-const MIB = 1 << 20
+const KB = 1000
+const MB = 1000 * KB
 
 /** @param {number} bytes */
-export const size = bytes => bytes < MIB
-  ? number(Math.max(1, Math.floor(bytes / KIB)), { style: 'unit', unit: 'kilobyte' })
-  : number(Math.floor(bytes / MIB), { style: 'unit', unit: 'megabyte' })
+export const size = bytes => bytes < MB
+  ? number(Math.max(1, Math.floor(bytes / KB)), { style: 'unit', unit: 'kilobyte' })
+  : number(Math.floor(bytes / MB), { style: 'unit', unit: 'megabyte' })

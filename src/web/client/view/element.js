@@ -74,7 +74,7 @@ function set(element, name, value) {
   } else if (value == null || value === false) element.removeAttribute(name)
   else {
     const text = value === true ? '' : String(value)
-    element.setAttribute(name, name === 'href' || name === 'src' ? safeAddress(text) : text)
+    element.setAttribute(name, name === 'href' || (name === 'src' && !text.startsWith('blob:')) ? safeAddress(text) : text)
   }
 }
 

@@ -9,6 +9,7 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address, isTalk, place } from '../addresses.js'
 import { conversation } from './conversation.js'
+import { dropping } from './dropping.js'
 import { keys } from './keys.js'
 import { lastChannel, rememberChannel } from './last-channel.js'
 import { sidebar } from './sidebar.js'
@@ -23,6 +24,7 @@ const medium = matchMedia('(max-width: 1100px)')
 export function chat(store) {
   const [isNarrow, isMedium] = [matching(narrow), matching(medium)]
   onEnd(keys(store))
+  dropping()
 
   effect(() => {
     const { slug, channel, list } = place()

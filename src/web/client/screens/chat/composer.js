@@ -4,10 +4,13 @@ import { signal, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
+import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
+import { addFiles, attachments, chooseFiles, pasting } from './attachments.js'
 import { answers } from './command-answers.js'
 import { commandIn, run } from './commands.js'
 import { completing } from './completion.js'
+import { takesFiles } from './dropping.js'
 import { editing } from './edit.js'
 import { grow, isSending, sendsByEnter, showDraft } from './text-field.js'
 
@@ -37,7 +40,7 @@ export const composerOrReason = options => when(() => options.store.organisation
 function composer(options) {
   const { store, channel, thread } = options
   const field = fieldOf(options)
-  const { area, changed, left, isEmpty } = field
+  const { area, changed, left, isEmpty, files } = field
   const completion = completing(store, area, changed, channel)
   area.addEventListener('keydown', event => {
     if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
@@ -56,9 +59,22 @@ function composer(options) {
     event.preventDefault()
     send(options, field)
   }
-  return [answers(store, field.key), h('form', { class: 'composer', onsubmit: submit },
-    h('div', { class: 'composer-box' }, area, emojiButton(store, field),
-      h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value) }, icon('send'))),
+  const add = (/** @type {File[]} */ added) => {
+    void addFiles(store, field.key, added)
+    area.focus()
+  }
+  area.addEventListener('paste', pasting(add))
+  const takeOut = (/** @type {string} */ id) => {
+    store.uploads.remove(id)
+    area.focus()
+  }
+  return [answers(store, field.key), h('form', { class: 'composer', onsubmit: submit, ref: (/** @type {Element} */ form) => takesFiles(form, add) },
+    h('div', { class: 'composer-box' },
+      attachments(store, () => files.value, { takeOut, describes: true }),
+      chooseFiles(add), area, emojiButton(store, field),
+      h('button', {
+        class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value && files.value.length === 0),
+      }, icon('send'))),
     completion.node,
     when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
       () => t('chat.left', { count: left.value }))))]
@@ -91,7 +107,7 @@ function fieldOf({ store, channel, thread, label }) {
   }
   showDraft(area, draft, () => '', measure)
   return {
-    key, area, left, isEmpty, changed,
+    key, area, left, isEmpty, changed, files: store.uploads.of(key),
 
     /** @param {string} text */
     write(text) {
@@ -112,10 +128,14 @@ function fieldOf({ store, channel, thread, label }) {
 function send(options, field) {
   const { store, channel, thread, sent } = options
   const text = field.area.value.trim()
-  if (!text || [...text].length > MOST) return
+  const files = field.files.peek()
+  if ((!text && files.length === 0) || [...text].length > MOST) return
   const command = commandIn(field.area.value)
   if (command) return void call(options, field, command)
-  store.outgoing.post({ channel: channel(), thread: thread(), text })
+  if (files.some(each => each.state === 'refused')) return say(t('chat.filesFirst'))
+  const ids = files.map(each => each.id)
+  store.uploads.move(ids)
+  store.outgoing.post({ channel: channel(), thread: thread(), text, files: ids })
   field.posted()
   sent()
   field.area.focus()

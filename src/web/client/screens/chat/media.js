@@ -1,10 +1,13 @@
-// The files of a message: pictures in the room that they need, and for all others a card with what they are.
+// The files of a message: pictures in the room that they need, sound and video to be played, and for all others a card with what they are.
 
+import { onEnd } from '../../base/signal.js'
+import { fileOf } from '../../net/uploading.js'
 import { size } from '../../text/sizes.js'
 import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 
-/** @typedef {NonNullable<Message['media']>[number]} Media */
+/** @typedef {Pick<NonNullable<Message['media']>[number], 'id' | 'file_name' | 'file_type' | 'mime_type' | 'size' | 'width' | 'height' | 'description'>
+ *   & { local?: Blob }} Media `local` has the bytes of one that is only here. */
 
 /** What browsers show in a page. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
@@ -18,15 +21,47 @@ export const mediaOf = message => message.media ?? []
 /** What a message says, or of files alone what they show. @param {Message} message */
 export const wordsOf = message => message.content || mediaOf(message).map(each => each.description || each.file_name).join(', ')
 
-/** @param {() => Message} message */
-export const mediaList = message => when(() => mediaOf(message()).length > 0, () =>
-  list(h('div', { class: 'media' }), () => mediaOf(message()), each => `${each.id} ${each.description}`, item => shown(item.peek())))
+/** Whether browsers show files of a type in a page. @param {string} type */
+export const isPicture = type => SHOWN.has(type)
+
+/** @param {() => Message} message @param {() => readonly Media[]} [own] Those of a post that the server has not answered. */
+export const mediaList = (message, own = () => []) => {
+  const media = () => [...mediaOf(message()), ...own()]
+  return when(() => media().length > 0, () =>
+    list(h('div', { class: 'media' }), media, each => `${each.id} ${each.description}`, item => shown(item.peek())))
+}
+
+/**
+ * The files of a post as its message will show them. Of those that still arrive, pictures alone: the others stand with what has.
+ *
+ * @param {Store} store
+ * @param {Pending | null} pending
+ * @returns {Media[]}
+ */
+export const mediaOfPost = (store, pending) => store.uploads.named(pending?.files ?? []).filter(({ state, type }) => state === 'done' || isPicture(type)).map(({ id, path, name, type, size, width, height, description }) => ({
+  id: path ? fileOf(path) : id, file_name: name, file_type: name.includes('.') ? name.split('.').at(-1) ?? '' : '', mime_type: type, size, width, height,
+  description, local: store.uploads.bytes(id),
+}))
+
+/** An address of bytes that are only here, for as long as what shows them. @param {Blob} file */
+export function localAddress(file) {
+  const address = URL.createObjectURL(file)
+  onEnd(() => URL.revokeObjectURL(address))
+  return address
+}
 
 /** @param {Media} media */
-const shown = media => (SHOWN.has(media.mime_type) ? picture(media) : card(media))
+const shown = media => {
+  const [kind] = media.mime_type.split('/')
+  if (isPicture(media.mime_type)) return picture(media)
+  return kind === 'video' || kind === 'audio' ? player(media, kind) : card(media)
+}
 
 /** The server asks for the right to read it each time. @param {Media} media */
 const place = ({ id, file_name: name }) => `/api/v1/files/${id}/${encodeURIComponent(name)}`
+
+/** @param {Media} media */
+const source = media => media.local ? localAddress(media.local) : place(media)
 
 /** A picture takes its room before it is there, so that nothing moves. @param {Media} media */
 function picture(media) {
@@ -35,8 +70,12 @@ function picture(media) {
   const scale = Math.min(1, WIDEST / width, HIGHEST / height)
   const room = width && height ? { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) } : {}
   return h('a', { class: 'picture', href: place(media), target: '_blank', rel: 'noopener' },
-    h('img', { src: place(media), alt: description || name, title: name, loading: 'lazy', ...room }))
+    h('img', { src: source(media), alt: description || name, title: name, loading: 'lazy', ...room }))
 }
+
+/** A browser that does not know the form shows what the card does. @param {Media} media @param {'audio' | 'video'} kind */
+const player = (media, kind) => h('div', { class: `player ${kind}` },
+  h(kind, { src: source(media), controls: true, preload: 'metadata', 'aria-label': media.description || media.file_name }), card(media))
 
 /** @param {Media} media */
 const card = media => h('a', { class: 'file-card', href: place(media), target: '_blank', rel: 'noopener', title: media.description || null },

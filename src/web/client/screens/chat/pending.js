@@ -3,6 +3,7 @@
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
+import { attachments } from './attachments.js'
 
 /**
  * @param {import('../../store/index.js').Store} store
@@ -15,15 +16,27 @@ export function pendingNote(store, pending) {
     if (!now) return
     const text = store.outgoing.discard(now.id)
     const key = now.thread ?? now.channel
+    store.uploads.move(now.files, key)
     const draft = store.drafts.get(key).peek()
     store.drafts.set(key, draft ? `${text}\n${draft}` : text)
   }
+  const discard = () => {
+    pending()?.files.forEach(store.uploads.remove)
+    store.outgoing.discard(id())
+  }
+  const takeOut = (/** @type {string} */ file) => {
+    const now = pending()
+    store.uploads.remove(file)
+    if (now) store.outgoing.takeOut(now, file)
+  }
+  const arriving = () => store.uploads.named(pending()?.files ?? []).filter(each => each.state !== 'done')
   return [
+    attachments(store, arriving, { takeOut }),
     when(() => pending()?.state === 'refused', () => h('p', { class: 'failed error', role: 'alert' },
       () => t('chat.notSent', { why: wording.explain(pending()?.error) }), ' ',
       h('button', { type: 'button', class: 'link-button', onclick: () => store.outgoing.retry(id()) }, t('chat.sendAgain')), ' · ',
       h('button', { type: 'button', class: 'link-button', onclick: edit }, t('common.edit')), ' · ',
-      h('button', { type: 'button', class: 'link-button', onclick: () => store.outgoing.discard(id()) }, t('chat.discard')))),
+      h('button', { type: 'button', class: 'link-button', onclick: discard }, t('chat.discard')))),
     when(() => pending() && pending()?.state !== 'refused', () => h('span', { class: 'visually-hidden' }, t('chat.sending'))),
   ]
 }

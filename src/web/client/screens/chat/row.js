@@ -15,7 +15,7 @@ import { face, nameOf } from '../face.js'
 import { actionBar } from './actions.js'
 import { author, authorSaid, byline } from './author.js'
 import { editMessage, editing } from './edit.js'
-import { mediaList, wordsOf } from './media.js'
+import { mediaList, mediaOfPost, wordsOf } from './media.js'
 import { messageTools, openMessageMenu } from './message-menu.js'
 import { pendingNote } from './pending.js'
 import { prose } from './prose.js'
@@ -63,7 +63,7 @@ export function messageRow(store, item, { inThread, goal, isAlone = false, isSet
       when(hasFailed, () => h('p', { class: 'error' }, t('talk.failed'))),
       when(() => editing.value === id, () => editMessage(store, () => message.value, () => { editing.value = null }),
         () => when(isDeleted, () => h('p', { class: 'quiet' }, t('talk.deleted')), () => body(store, message))),
-      mediaList(() => message.value),
+      mediaList(() => message.value, () => mediaOfPost(store, pending())),
       actionBar(store, () => message.value, inThread),
       reactionBar(store, () => message.value),
       pendingNote(store, pending),

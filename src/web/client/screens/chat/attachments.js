@@ -1,0 +1,110 @@
+// The files of what is being written: what each is, how much of it has arrived, and what takes it out again.
+
+import { MOST } from '../../store/uploads.js'
+import { size } from '../../text/sizes.js'
+import { number, t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { list } from '../../view/list.js'
+import { say } from '../../view/toast.js'
+import { wording } from '../../view/wording.js'
+import { isPicture, localAddress } from './media.js'
+
+/** @typedef {import('../../store/index.js').Upload} Upload */
+
+/** Why a file is not sent however often one tries. */
+const FINAL = new Set(['body_too_large', 'lost'])
+
+/**
+ * Adds files to a draft, as many as fit a message.
+ *
+ * @param {Store} store
+ * @param {string} draft
+ * @param {readonly File[]} files
+ */
+export async function addFiles(store, draft, files) {
+  const room = MOST - store.uploads.of(draft).peek().length
+  if (files.length > room) say(t('chat.mostFiles', { count: MOST }))
+  for (const file of files.slice(0, room)) {
+    const organisation = store.organisation.peek()?.id ?? ''
+    store.uploads.add({ file, draft, organisation, ...await sizeOf(file) })
+  }
+}
+
+/** The size of a picture, so that it has its room from the start. @param {File} file */
+async function sizeOf(file) {
+  if (!isPicture(file.type)) return { width: null, height: null }
+  try {
+    const bitmap = await createImageBitmap(file)
+    const { width, height } = bitmap
+    bitmap.close()
+    return { width, height }
+  } catch {
+    return { width: null, height: null }
+  }
+}
+
+/** The button that lets one choose files, and on a phone take a picture. @param {(files: File[]) => void} add */
+export function chooseFiles(add) {
+  const title = t('chat.addFiles')
+  const field = h('input', {
+    type: 'file', multiple: true, hidden: true, onchange: () => {
+      add([...field.files ?? []])
+      field.value = ''
+    },
+  })
+  return [field, h('button', { type: 'button', class: 'icon-button', 'aria-label': title, title, onclick: () => field.click() }, icon('clip'))]
+}
+
+/** What was copied besides text, such as a picture of the screen. @param {(files: File[]) => void} add */
+export const pasting = add => (/** @type {ClipboardEvent} */ event) => {
+  const files = [...event.clipboardData?.files ?? []]
+  // Programs for texts and tables copy a picture of what they copy.
+  if (files.length === 0 || event.clipboardData?.types.includes('text/plain')) return
+  event.preventDefault()
+  add(files)
+}
+
+/**
+ * @param {Store} store
+ * @param {() => Upload[]} uploads
+ * @param {{ takeOut: (id: string) => void, describes?: boolean }} options Whether what pictures show can be said here.
+ */
+export const attachments = (store, uploads, options) => when(() => uploads().length > 0, () =>
+  list(h('ul', { class: 'attachments', 'aria-label': t('chat.files') }), uploads, each => each.id, item => attachment(store, () => item.value, options)))
+
+/** @param {Store} store @param {() => Upload} upload @param {{ takeOut: (id: string) => void, describes?: boolean }} options */
+function attachment(store, upload, { takeOut, describes = false }) {
+  const { id, name, type, size: bytes } = upload()
+  const remove = t('chat.takeOut', { name })
+  const share = () => bytes ? store.uploads.sent(upload()) / bytes : 1
+  const isRefused = () => upload().state === 'refused'
+  return h('li', { class: 'attachment' },
+    preview(store.uploads.bytes(id), type),
+    h('div', { class: 'facts' },
+      h('bdi', { class: 'name' }, name),
+      when(isRefused, () => h('span', { class: 'error small', role: 'alert' }, () => reason(upload().error), ' ',
+        when(() => !FINAL.has(upload().error?.code), () =>
+          h('button', { type: 'button', class: 'link-button', onclick: () => store.uploads.retry(id) }, t('common.retry')))),
+      () => when(() => upload().state === 'done', () => h('span', { class: 'quiet small' }, size(bytes)), () => h('span', { class: 'quiet small arriving' },
+        h('progress', { max: 1, value: share, 'aria-label': t('chat.uploading', { name }) }),
+        () => number(share(), { style: 'percent' })))),
+      when(() => upload().state !== 'done' && !store.uploads.isKept(id), () => h('span', { class: 'quiet small' }, t('chat.fileUnkept'))),
+      describes && isPicture(type) && h('input', {
+        type: 'text', maxlength: 1000, value: upload().description, placeholder: t('chat.describe'), 'aria-label': t('chat.describeLabel', { name }),
+        onchange: (/** @type {Event} */ { target }) => store.uploads.describe(id, /** @type {HTMLInputElement} */ (target).value.trim()),
+      })),
+    h('button', { type: 'button', class: 'icon-button', 'aria-label': remove, title: remove, onclick: () => takeOut(id) }, icon('close')))
+}
+
+/** @param {Blob | undefined} file @param {string} type */
+function preview(file, type) {
+  if (!file || !isPicture(type)) return h('span', { class: 'preview' }, icon('file'))
+  return h('span', { class: 'preview' }, h('img', { src: localAddress(file), alt: '' }))
+}
+
+/** @param {any} error */
+function reason(error) {
+  if (error?.code === 'body_too_large' && error.limit) return t('chat.fileTooLarge', { size: size(error.limit) })
+  return error?.code === 'lost' ? t('chat.fileLost') : wording.explain(error)
+}
