@@ -230,7 +230,7 @@ is_service=$service
 [ ! -f "$installed" ] || is_service=yes
 if [ "$is_service" = yes ] && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ]; then
     if [ -f "$destdir$data/tidings.db" ]; then
-        "$staged" backup "$destdir$data/backups" --data-dir "$destdir$data" --verify ||
+        "$staged" backup "$destdir$data/backups" --data-dir "$destdir$data" --database-only --verify ||
             fail "the backup of $destdir$data failed, and nothing was installed; --no-backup installs without one"
     else
         printf 'No backup was made: there is no database in %s\n' "$destdir$data"

@@ -1,5 +1,6 @@
 //! Archives, of a whole server or of one organisation: a tar, compressed with Zstandard (RFC 8878). Its first file is the
-//! manifest, and the parts that the manifest lists follow in their order.
+//! manifest, and the parts that the manifest lists follow in their order. The files of messages may come behind them, each content
+//! once and named by its SHA-256.
 //!
 //! A [`backup`] is of a whole server, and a [`transfer`] of one organisation. [`slack`] turns what Slack exports into the records
 //! of a transfer.
@@ -10,6 +11,7 @@ pub mod transfer;
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     io::{self, Read, Seek, Write},
     path::Path,
 };
@@ -23,8 +25,9 @@ use crate::{
     time::Time,
 };
 
-/// The version of the archive's own form.
+/// The version of the archive's own form, without files of messages and with them.
 const FORMAT: u32 = 1;
+const WITH_FILES: u32 = 2;
 const MANIFEST: &str = "manifest.json";
 /// The largest manifest: that of this version has less than 2 KiB.
 const MANIFEST_MAX: u64 = 1 << 20;
@@ -63,6 +66,21 @@ pub struct Manifest {
     /// The number of rows of each table, or of records of each part.
     pub tables: BTreeMap<String, u64>,
     parts: Vec<Part>,
+    /// The files of messages, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileTotals>,
+}
+
+/// The files of messages of a backup. One of its parts lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTotals {
+    pub count: u64,
+    /// Of all of them together.
+    pub bytes: u64,
+    /// Contents that follow the parts; the others lie in a pool beside the archive.
+    pub contents: u64,
+    /// Files that were missing on the disk, or had another length, when the backup was made.
+    pub missing: u64,
 }
 
 /// A file of the data folder.
@@ -74,6 +92,14 @@ struct Part {
     sha256: String,
 }
 
+/// A file of messages that is to be archived.
+pub struct FileContent {
+    /// In hexadecimal digits.
+    pub sha256: String,
+    pub bytes: u64,
+    pub from: File,
+}
+
 /// A part that is to be archived.
 pub struct Content<'a, R> {
     pub name: &'a str,
@@ -83,12 +109,17 @@ pub struct Content<'a, R> {
 impl Manifest {
     pub fn new(kind: Scope, schema: Version, created_at: Time, tables: BTreeMap<String, u64>) -> Manifest {
         let tidings = env!("CARGO_PKG_VERSION").to_owned();
-        Manifest { format: FORMAT, kind, tidings, schema, created_at, tables, parts: Vec::new() }
+        Manifest { format: FORMAT, kind, tidings, schema, created_at, tables, parts: Vec::new(), files: None }
     }
 
-    /// The bytes of all parts.
+    pub fn with_files(self, files: Option<FileTotals>) -> Manifest {
+        Manifest { format: if files.is_some() { WITH_FILES } else { FORMAT }, files, ..self }
+    }
+
+    /// The bytes of all parts, and of the files in the archive.
     pub fn total_bytes(&self) -> u64 {
-        self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
+        let files = self.files.filter(|files| files.contents > 0).map_or(0, |files| files.bytes);
+        self.parts.iter().fold(files, |sum, part| sum.saturating_add(part.bytes))
     }
 
     /// Fails for an archive of another kind, or whose schema this binary doesn't know.
@@ -113,10 +144,12 @@ impl Manifest {
     }
 }
 
-/// Writes an archive of the parts. Each is read twice: its checksum is in the manifest, which comes first.
+/// Writes an archive of the parts, and of files behind them. Each part is read twice: its checksum is in the manifest, which comes
+/// first.
 pub fn write<W: Write, R: Read + Seek>(
     mut manifest: Manifest,
     parts: Vec<Content<R>>,
+    files: &mut dyn Iterator<Item = Result<FileContent>>,
     to: W,
     progress: Progress,
 ) -> Result<(Manifest, W)> {
@@ -126,7 +159,7 @@ pub fn write<W: Write, R: Read + Seek>(
         part.from.rewind().map_err(Error::internal)?;
         manifest.parts.push(Part { name: part.name.to_owned(), bytes, sha256 });
     }
-    let all = manifest.parts.iter().map(|part| part.bytes).sum();
+    let all = manifest.total_bytes();
     let failed = |err: io::Error| Error::failed(format!("can't write the archive: {err}"));
     let mut encoder = zstd::Encoder::new(to, LEVEL).map_err(failed)?;
     encoder.include_checksum(true).map_err(failed)?;
@@ -144,6 +177,17 @@ pub fn write<W: Write, R: Read + Seek>(
             },
         };
         append(&mut tar, name, *bytes, time, counted).map_err(failed)?;
+    }
+    for file in files {
+        let FileContent { sha256, bytes, from } = file?;
+        let mut read = 0;
+        let counted = Counted { from, count: |more| read += more };
+        append(&mut tar, &sha256, bytes, time, counted).map_err(failed)?;
+        if read != bytes {
+            return Err(Error::failed(format!("the file {sha256} has {read} bytes, not {bytes}")));
+        }
+        done += bytes;
+        progress("compressing", done, all);
     }
     let encoder = tar.into_inner().map_err(failed)?;
     Ok((manifest, encoder.finish().map_err(failed)?))
@@ -210,11 +254,29 @@ pub trait Destination {
     fn begin(&mut self, manifest: &Manifest) -> Result<()>;
     /// The destination of the part of this name; `None` for a name that no archive has.
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>>;
+    /// The destination of a file of messages; `None` if such an archive has none.
+    fn file(&mut self, _sha256: &str) -> Result<Option<Box<dyn Write>>> {
+        Ok(None)
+    }
 }
 
 /// Reads what an archive says of itself, and not its parts.
 pub fn manifest(from: impl Read) -> Result<Manifest> {
     first(&mut entries(&mut tar::Archive::new(decoder(from)?))?)
+}
+
+/// Reads the first part of an archive, if it has this name.
+pub fn first_part(from: impl Read, name: &str) -> Result<Vec<u8>> {
+    let mut tar = tar::Archive::new(decoder(from)?);
+    let mut entries = entries(&mut tar)?;
+    let manifest = first(&mut entries)?;
+    let mut content = Vec::new();
+    if manifest.parts.first().is_some_and(|part| part.name == name) {
+        let part = entries.next().transpose().map_err(|err| damaged(&err))?;
+        let mut part = part.ok_or_else(|| damaged(&format!("{name} is missing")))?;
+        part.read_to_end(&mut content).map_err(|err| damaged(&err))?;
+    }
+    Ok(content)
 }
 
 fn decoder<R: Read>(from: R) -> Result<zstd::Decoder<'static, io::BufReader<R>>> {
@@ -237,10 +299,10 @@ fn first<R: Read>(entries: &mut tar::Entries<R>) -> Result<Manifest> {
     let mut text = Vec::new();
     first.read_to_end(&mut text).map_err(|err| damaged(&err))?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|err| damaged(&format!("{MANIFEST}: {err}")))?;
-    if manifest.format != FORMAT {
+    if ![FORMAT, WITH_FILES].contains(&manifest.format) {
         let Manifest { format, tidings, .. } = manifest;
         return Err(Error::failed(format!(
-            "the archive has form {format} of tidings {tidings}, this binary knows {FORMAT}: use a newer tidings"
+            "the archive has form {format} of tidings {tidings}, this binary knows up to {WITH_FILES}: use a newer tidings"
         )));
     }
     Ok(manifest)
@@ -248,6 +310,26 @@ fn first<R: Read>(entries: &mut tar::Entries<R>) -> Result<Manifest> {
 
 fn damaged(why: &dyn std::fmt::Display) -> Error {
     Error::failed(format!("this is no complete archive: {why}"))
+}
+
+/// Copies an entry. Fails if it has another checksum, or another length where one is told.
+fn copy_entry(
+    name: &str,
+    from: &mut impl Read,
+    into: impl Write,
+    bytes: Option<u64>,
+    sha256: &str,
+    count: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let mut into = Written { to: into, failed: false };
+    let (copied, sum) = copy_with_checksum(from, &mut into, count).map_err(|err| match into.failed {
+        true => Error::failed(format!("can't write {name} of the archive: {err}")),
+        false => damaged(&format!("{name}: {err}")),
+    })?;
+    if sum != sha256 || bytes.is_some_and(|bytes| bytes != copied) {
+        return Err(damaged(&format!("{name} does not have the checksum that it should")));
+    }
+    Ok(())
 }
 
 /// Reads an archive. Fails unless all parts are there, and as the manifest says.
@@ -261,19 +343,24 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
     for Part { name, bytes, sha256 } in &manifest.parts {
         let found = next()?.filter(|entry| entry.path_bytes() == name.as_bytes() && entry.size() == *bytes);
         let mut found = found.ok_or_else(|| damaged(&format!("{name} is missing or has another size")))?;
-        let mut into = to.part(name)?.ok_or_else(|| damaged(&format!("{name} is not a part of such an archive")))?;
+        let into = to.part(name)?.ok_or_else(|| damaged(&format!("{name} is not a part of such an archive")))?;
         let mut count = |more| {
             done += more;
             progress("reading", done, all);
         };
-        let mut into = Written { to: &mut into, failed: false };
-        let copied = copy_with_checksum(&mut found, &mut into, &mut count).map_err(|err| match into.failed {
-            true => Error::failed(format!("can't write {name} of the archive: {err}")),
-            false => damaged(&format!("{name}: {err}")),
-        })?;
-        if copied != (*bytes, sha256.clone()) {
-            return Err(damaged(&format!("{name} does not have the checksum in the manifest")));
-        }
+        copy_entry(name, &mut found, into, Some(*bytes), sha256, &mut count)?;
+    }
+    for _ in 0..manifest.files.map_or(0, |files| files.contents) {
+        let mut found = next()?.ok_or_else(|| damaged(&"files are missing"))?;
+        let name = String::from_utf8_lossy(&found.path_bytes()).into_owned();
+        let is_name = name.len() == 64 && name.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let into = if is_name { to.file(&name)? } else { None };
+        let into = into.ok_or_else(|| damaged(&format!("{name} is not a file of such an archive")))?;
+        let mut count = |more| {
+            done += more;
+            progress("reading", done, all);
+        };
+        copy_entry(&name, &mut found, into, None, &name, &mut count)?;
     }
     if next()?.is_some() {
         return Err(damaged(&"it has more parts than the manifest says"));

@@ -57,7 +57,7 @@ pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Pr
             parts.push(Content { name: part, from });
         }
         let manifest = Manifest::new(Scope::Organisation, db::newest_version(), Time::now(), counts);
-        archive::write(manifest, parts, file, progress)
+        archive::write(manifest, parts, &mut std::iter::empty(), file, progress)
     })?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist_noclobber(to).map_err(|err| failed(err.error))?;

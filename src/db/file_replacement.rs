@@ -16,7 +16,7 @@ use crate::{
 
 /// Holds the name of the folder into which the former files are moved.
 const MARKER: &str = "restore-unfinished";
-const FORMER: &str = "before-restore-%Y-%m-%dT%H%M%SZ";
+pub const FORMER: &str = "before-restore-%Y-%m-%dT%H%M%SZ";
 
 /// Files that are being replaced.
 pub struct FileReplacement<'a> {

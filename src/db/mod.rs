@@ -40,7 +40,7 @@ pub(crate) use self::text_enum::text_enum;
 pub use self::{
     checkpoint::{FLOOR, SCARCE},
     file_names::{EPOCH, FILE, KEY},
-    file_replacement::FileReplacement,
+    file_replacement::{FORMER, FileReplacement},
     folder::{FolderLock, free_bytes, give_to_folder_owner, lock, lock_files, make_folder, read_published_text, require_space},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_in_future,

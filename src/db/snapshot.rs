@@ -75,6 +75,11 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
 }
 
 impl Snapshot {
+    /// Reads the copy.
+    pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        f(&self.conn)
+    }
+
     /// Runs the steps of the migration that the database needs on this copy.
     pub fn try_migration(mut self) -> Result<Vec<Step>> {
         // No journal: in a file it would need the copy's name, and nobody needs the copy afterwards.

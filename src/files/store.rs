@@ -1,7 +1,7 @@
 //! The folder of files.
 
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, TryLockError},
     io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
@@ -31,10 +31,38 @@ pub struct Store {
 impl Store {
     /// The files in a data folder; makes the folder if there is none.
     pub fn open(data: &Path) -> Result<Store> {
-        let root = data.join(FOLDER);
+        let root = Store::folder_in(data);
         let made = make_folder(&root).and_then(|()| make_folder(&root.join(INCOMING)));
         made.map_err(|err| Error::failed(format!("can't make the folder {}: {err}", root.display())))?;
         Ok(Store { root, turns: Turns::default() })
+    }
+
+    /// The folder of the files in a data folder.
+    pub fn folder_in(data: &Path) -> PathBuf {
+        data.join(FOLDER)
+    }
+
+    /// The files in a data folder that has some.
+    pub fn existing(data: &Path) -> Option<Store> {
+        let root = Store::folder_in(data);
+        root.is_dir().then(|| Store { root, turns: Turns::default() })
+    }
+
+    /// Keeps all bytes in their places for as long as what is returned is held.
+    pub fn hold(&self) -> io::Result<File> {
+        let lock = File::open(&self.root)?;
+        lock.lock_shared()?;
+        Ok(lock)
+    }
+
+    /// The right to remove bytes; none while somebody holds them.
+    pub fn try_removing(&self) -> io::Result<Option<File>> {
+        let lock = File::open(&self.root)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(err)) => Err(err),
+        }
     }
 
     /// The folder, whose disk need not be that of the database.
@@ -78,16 +106,25 @@ impl Store {
     }
 
     /// Looks at all files in their places that were last written before a time, an organisation's folder at a time.
-    pub fn each_written_before(
+    pub fn each_written_before(&self, before: Time, found: impl FnMut(OrganisationId, Vec<FileId>) -> Result<()>) -> Result<()> {
+        self.each_that(|path| is_older(path, before), found)
+    }
+
+    /// Looks at all files in their places.
+    pub fn each(&self, found: impl FnMut(OrganisationId, Vec<FileId>) -> Result<()>) -> Result<()> {
+        self.each_that(|_| true, found)
+    }
+
+    fn each_that(
         &self,
-        before: Time,
+        is_wanted: impl Fn(&Path) -> bool,
         mut found: impl FnMut(OrganisationId, Vec<FileId>) -> Result<()>,
     ) -> Result<()> {
         for (organisation, folder) in entries(&self.root)? {
             let Ok(organisation) = organisation.parse().map(OrganisationId) else { continue };
             for (_, folder) in entries(&folder)? {
-                let old = entries(&folder)?.into_iter().filter(|(_, path)| is_older(path, before));
-                let ids: Vec<_> = old.filter_map(|(name, _)| name.parse().ok().map(FileId)).collect();
+                let wanted = entries(&folder)?.into_iter().filter(|(_, path)| is_wanted(path));
+                let ids: Vec<_> = wanted.filter_map(|(name, _)| name.parse().ok().map(FileId)).collect();
                 if !ids.is_empty() {
                     found(organisation, ids)?;
                 }

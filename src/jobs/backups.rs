@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::queue_loops::MINUTE;
 use crate::{
-    archive::backup::{self, Proof, Schedule, WrittenBackup},
+    archive::backup::{self, Files, Proof, Schedule, WrittenBackup},
     db::Tx,
     domain::{accounts::by_operator, mail_queue},
     error::{Error, Result},
@@ -56,7 +56,7 @@ pub(super) async fn run(app: &App) {
 async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<WrittenBackup> {
     let (data, now) = (app.data_dir.clone(), app.clock.now());
     let work = move || {
-        let made = backup::into_folder(&data, &folder, Proof::Wanted, now, &mut |_, _, _| ())?;
+        let made = backup::into_folder(&data, &folder, Files::InPool, Proof::Wanted, now, &mut |_, _, _| ())?;
         backup::keep_newest(&folder, keep, now)?;
         Ok(made)
     };

@@ -41,6 +41,7 @@ async fn remove_ended(app: &App) -> Result<()> {
             return Ok(());
         }
         let store = app.files.clone();
+        let Some(_held) = store.try_removing().map_err(Error::internal)? else { return Ok(()) }; // until the backup is made
         let gone = move || ended.into_iter().map(|(organisation, id)| store.remove(organisation, id).map(|()| id)).collect();
         let gone: std::io::Result<Vec<_>> = tokio::task::spawn_blocking(gone).await.map_err(Error::internal)?;
         let gone = gone.map_err(Error::internal)?;
@@ -52,6 +53,7 @@ async fn remove_ended(app: &App) -> Result<()> {
 async fn remove_nameless(app: &App) -> Result<()> {
     let (store, db, before) = (app.files.clone(), app.db.clone(), app.clock.now() - DAY);
     let look = move || {
+        let Some(_held) = store.try_removing().map_err(Error::internal)? else { return Ok(()) }; // tomorrow is early enough
         store.remove_incoming_before(before)?;
         store.each_written_before(before, |organisation, ids| {
             let nameless = db.read_without_position(|conn| removal::unknown(conn, &ids))?;

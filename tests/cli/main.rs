@@ -21,6 +21,7 @@ mod cuts;
 mod deliveries;
 mod doctor;
 mod faults;
+mod file_backups;
 mod first_administrator;
 mod foreign;
 mod fsyncs;

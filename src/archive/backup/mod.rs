@@ -1,6 +1,7 @@
-//! Backups: one file with the database and the secret key, made while the server runs and proven by reading it back; and
-//! their restoration.
+//! Backups: one file with the database and the secret key, made while the server runs and proven by reading it back, with the files
+//! of messages in it or in a pool beside it; and their restoration.
 
+mod files;
 mod restore;
 
 use std::{
@@ -13,14 +14,19 @@ use std::{
 
 use rustix::process::geteuid;
 
-pub use self::restore::{Restored, restore};
+use self::files::{List, Pool, Source};
+pub use self::{
+    files::Files,
+    restore::{Restored, restore},
+};
 use crate::{
-    archive::{self, Content, Manifest, Progress, Scope},
+    archive::{self, Content, FileContent, FileTotals, Manifest, Progress, Scope},
     db::{
         self,
         snapshot::{self, Snapshot},
     },
     error::{Error, Result},
+    files::Store,
     regular_file,
     time::Time,
 };
@@ -64,17 +70,24 @@ impl Schedule {
 }
 
 /// Writes a backup of a data folder into another folder, which is created if it is missing, and names it by the time.
-pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress: Progress) -> Result<WrittenBackup> {
+pub fn into_folder(
+    data: &Path,
+    folder: &Path,
+    files: Files,
+    proof: Proof,
+    now: Time,
+    progress: Progress,
+) -> Result<WrittenBackup> {
     let unusable = |err| Error::failed(format!("can't make the folder {}: {err}", folder.display()));
     let is_new = !folder.exists();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
     if is_new && is_within(folder, data) {
         db::give_to_folder_owner(folder, data).map_err(unusable)?;
     }
-    into_file(data, &folder.join(now.strftime(NAME)), proof, now, progress)
+    into_file(data, &folder.join(now.strftime(NAME)), files, proof, now, progress)
 }
 
-/// Prepares a data folder for its migration: writes a backup of an older database, unless `is_left_out`, and returns its path.
+/// Prepares a data folder for its migration: writes a backup of an older database, without files, unless `is_left_out`, and returns its path.
 /// Refuses a newer database with the command that goes back, and one with other definitions than those of its version.
 pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time, progress: Progress) -> Result<Option<PathBuf>> {
     let (have, newest) = (db::version(data)?, db::newest_version());
@@ -95,7 +108,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
     if path.exists() {
         return Ok(Some(path)); // of this second, made at a start that was killed afterwards: only a complete one has the name
     }
-    match into_folder(data, folder, Proof::NotWanted, now, progress) {
+    match into_folder(data, folder, Files::LeftOut, Proof::NotWanted, now, progress) {
         Ok(made) => Ok(Some(made.path)),
         Err(err) => Err(Error::failed(format!(
             "no backup could be made before the migration of the database: {}. Name another folder with --backup-dir, or leave the backup out with --no-migration-backup",
@@ -119,7 +132,7 @@ pub enum Proof {
 
 /// Writes a backup of a data folder into a file that does not exist yet. Until it is complete, on disk and proven, if that is
 /// wanted, its name ends with `.partial`: one that fails the proof must not stand for a good one.
-pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Progress) -> Result<WrittenBackup> {
+pub fn into_file(data: &Path, path: &Path, files: Files, proof: Proof, now: Time, progress: Progress) -> Result<WrittenBackup> {
     let failed = |err: &dyn std::fmt::Display| Error::failed(format!("can't write the backup {}: {err}", path.display()));
     if path.exists() {
         return Err(failed(&"the file exists"));
@@ -134,7 +147,7 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
     let file = File::options().create_new(true).write(true).mode(0o600).open(&partial).map_err(|err| failed(&err))?;
     // The lock tells a backup that is being written from the remains of one that was killed.
     let written = file.try_lock().map_err(|err| failed(&err)).and_then(|()| {
-        let (manifest, file) = write_to(data, file, folder, now, progress)?;
+        let (manifest, file, _pool) = write_and_hold(data, file, folder, files, now, progress)?;
         file.sync_all().map_err(|err| failed(&err))?;
         if proof == Proof::Wanted {
             verify(&partial, progress).map_err(|err| {
@@ -154,27 +167,59 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
     written
 }
 
-/// Writes a backup of a data folder to `to`. The database is first copied to a nameless file in the folder `beside`.
-pub fn write_to<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
+/// Writes a backup of a data folder to `to`, files included unless they are left out. The database is first copied to a nameless
+/// file in the data folder.
+pub fn write_to<W: Write>(data: &Path, to: W, files: Files, now: Time, progress: Progress) -> Result<()> {
+    write_and_hold(data, to, data, files, now, progress).map(drop)
+}
+
+/// [`write_to`], with the copy of the database and the pool of files in the folder `beside`. What holds the pool is returned.
+fn write_and_hold<W: Write>(
+    data: &Path,
+    to: W,
+    beside: &Path,
+    files: Files,
+    now: Time,
+    progress: Progress,
+) -> Result<(Manifest, W, Option<File>)> {
     db::require_database(data)?;
     db::existing_key(data)?; // fails before the work
     // For a copy of the database and an archive of it, which is at most as large.
     let needed = 2 * fs::metadata(data.join(db::FILE)).map_or(0, |file| file.len());
     db::require_space(beside, needed, 0, &format!("a backup of {}", data.display()))?;
-    let Snapshot { mut file, version, tables, .. } =
-        snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
+    let store = Store::existing(data).filter(|_| files != Files::LeftOut);
+    // Before the copy: what it names must be there until it is kept.
+    let _held = store.as_ref().map(Store::hold).transpose().map_err(Error::internal)?;
+    let snapshot = snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
+    let list = store.as_ref().map_or(Ok(None), |store| List::of(&snapshot, store, beside))?;
+    let Snapshot { mut file, version, tables, .. } = snapshot;
     // Read after the database, which may hold what a new key has sealed meanwhile; a key file only gains keys.
     let key = db::existing_key(data)?;
     file.seek(SeekFrom::Start(0)).map_err(Error::internal)?;
-    let parts: Vec<Content<Box<dyn ReadSeek>>> =
-        vec![Content { name: db::FILE, from: Box::new(file) }, Content { name: db::KEY, from: Box::new(Cursor::new(key)) }];
-    archive::write(Manifest::new(Scope::Backup, version, now, tables), parts, to, progress)
+    let mut parts: Vec<Content<Box<dyn ReadSeek>>> = Vec::new();
+    let (mut totals, mut pool) = (None, None);
+    let mut behind: Box<dyn Iterator<Item = Result<FileContent>>> = Box::new(std::iter::empty());
+    if let Some((list, store)) = list.as_ref().zip(store.as_ref()) {
+        totals = Some(list.totals);
+        if files == Files::InPool {
+            pool = Some(Pool::beside(beside).add(list, store, data, progress)?);
+            totals = Some(FileTotals { contents: 0, ..list.totals });
+        } else {
+            behind = Box::new(list.contents(store)?);
+        }
+        parts.push(Content { name: files::LIST, from: Box::new(list.part()?) });
+    }
+    parts.push(Content { name: db::FILE, from: Box::new(file) });
+    parts.push(Content { name: db::KEY, from: Box::new(Cursor::new(key)) });
+    let manifest = Manifest::new(Scope::Backup, version, now, tables).with_files(totals);
+    let (manifest, to) = archive::write(manifest, parts, &mut behind, to, progress)?;
+    Ok((manifest, to, pool))
 }
 
 trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
-/// Proves a backup: unpacks it into a temporary folder beside it, and checks the database that comes out.
+/// Proves a backup: unpacks it into a temporary folder beside it, and checks the database that comes out, and each file.
 pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
     let beside = folder_of(path);
     remove_remains(beside);
@@ -182,7 +227,12 @@ pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
     let proof = tempfile::Builder::new().prefix(PROOF).permissions(private).tempdir_in(beside);
     let proof = proof.map_err(|err| Error::failed(format!("can't write to {}: {err}", beside.display())))?;
     let _lock = db::lock(proof.path())?;
-    restore::unpack(open(path)?, proof.path(), progress)
+    let mut unpacked = restore::unpack(open(path)?, proof.path(), None, progress)?;
+    if unpacked.manifest.files.is_some() {
+        let source = unpacked.take_source(Source::Pool(Pool::beside(beside)));
+        files::require(&proof.path().join(files::LIST), &source, None, progress)?;
+    }
+    Ok(unpacked.manifest)
 }
 
 /// Fails if backups can't be written to a folder, or the folder can't be made for them. Changes nothing.
@@ -197,22 +247,27 @@ pub fn require_writable(folder: &Path) -> Result<()> {
     tempfile::tempfile_in(nearest).map(drop).map_err(|err| refused(&err)) // without a name
 }
 
-/// Deletes the oldest backups of a folder but for the newest `keep`; other files stay.
+/// Deletes the oldest backups of a folder but for the newest `keep`, and what of its pool the others don't name; other files stay.
 pub fn keep_newest(folder: &Path, keep: usize, now: Time) -> Result<()> {
     let all = archives(folder, now)?;
     for (_, path) in &all[..all.len().saturating_sub(keep)] {
         fs::remove_file(path).map_err(|err| Error::failed(format!("can't delete {}: {err}", path.display())))?;
     }
-    Ok(())
+    let left = named(folder)?.into_iter();
+    Pool::beside(folder).keep(left.map(|(_, path)| archive::first_part(open(&path)?, files::LIST)))
 }
 
 /// The backups in a folder that have the usual names, the oldest first. Names of times to come don't count: the clock was wrong
 /// when they were made, and the next backup must not wait for that time.
 fn archives(folder: &Path, now: Time) -> Result<Vec<(Time, PathBuf)>> {
+    Ok(named(folder)?.into_iter().filter(|(made, _)| *made <= now).collect())
+}
+
+fn named(folder: &Path) -> Result<Vec<(Time, PathBuf)>> {
     let unreadable = |err| Error::failed(format!("can't read the folder {}: {err}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let named = |entry: fs::DirEntry| Some((Time::strptime(NAME, entry.file_name().to_str()?)?, entry.path()));
-    let mut all: Vec<_> = entries.filter_map(|entry| named(entry.ok()?)).filter(|(made, _)| *made <= now).collect();
+    let mut all: Vec<_> = entries.filter_map(|entry| named(entry.ok()?)).collect();
     all.sort();
     Ok(all)
 }

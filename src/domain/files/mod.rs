@@ -2,6 +2,7 @@
 //!
 //! [`readable`] alone says who may read a file. Whatever leads to one asks it at each request.
 
+pub mod inventory;
 pub mod lists;
 mod names;
 mod objects;

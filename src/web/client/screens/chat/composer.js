@@ -71,7 +71,7 @@ function composer(options) {
   return [answers(store, field.key), h('form', { class: 'composer', onsubmit: submit, ref: (/** @type {Element} */ form) => takesFiles(form, add) },
     h('div', { class: 'composer-box' },
       attachments(store, () => files.value, { takeOut, describes: true }),
-      chooseFiles(add), area, emojiButton(store, field),
+      area, chooseFiles(add), emojiButton(store, field),
       h('button', {
         class: 'send', 'aria-label': t('chat.send'), title: t('chat.send'), 'aria-disabled': () => String(isEmpty.value && files.value.length === 0),
       }, icon('send'))),

@@ -1,0 +1,298 @@
+//! The files of messages in backups. One part of an archive lists them; their bytes follow the parts, or lie in a pool beside the
+//! archives of a folder, where all of them share what they have in common.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File, TryLockError},
+    io::{self, BufRead, BufReader, BufWriter, ErrorKind, Seek, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    archive::{self, FileContent, FileTotals, Progress},
+    db::{self, snapshot::Snapshot},
+    domain::files::inventory::{self, Listed},
+    error::{Error, Result},
+    files::Store,
+    id::{FileId, OrganisationId},
+};
+
+/// The part with a line for each file: its organisation, its id, its bytes and its SHA-256. It is the first, so that those of many
+/// archives are read in no time.
+pub(super) const LIST: &str = "files";
+/// The folder of the pool, beside the archives: `<first two digits of the hash>/<hash>`.
+const POOL: &str = "files";
+
+/// Where the bytes of a backup's files go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// Nowhere: the backup is the database alone.
+    LeftOut,
+    /// Behind the parts of the archive.
+    InArchive,
+    /// Into the pool of the folder.
+    InPool,
+}
+
+/// A list of files, in a nameless file.
+pub(super) struct List {
+    file: File,
+    pub totals: FileTotals,
+}
+
+impl List {
+    /// Lists the files of a copy of the database that are on the disk; none without any.
+    pub fn of(snapshot: &Snapshot, store: &Store, beside: &Path) -> Result<Option<List>> {
+        let mut lines = BufWriter::new(tempfile::tempfile_in(beside).map_err(Error::internal)?);
+        let (mut totals, mut contents) = (FileTotals { count: 0, bytes: 0, contents: 0, missing: 0 }, HashSet::new());
+        snapshot.read(|conn| {
+            inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
+                if !store.path(organisation, id).metadata().is_ok_and(|found| found.len() == bytes) {
+                    totals.missing += 1;
+                    return Ok(());
+                }
+                totals.count += 1;
+                if contents.insert(sha256) {
+                    totals.bytes += bytes;
+                }
+                let sum: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+                writeln!(lines, "{organisation} {id} {bytes} {sum}").map_err(Error::internal)
+            })
+        })?;
+        totals.contents = contents.len() as u64;
+        let mut file = lines.into_inner().map_err(|err| Error::internal(err.into_error()))?;
+        file.rewind().map_err(Error::internal)?;
+        Ok((totals.count + totals.missing > 0).then_some(List { file, totals }))
+    }
+
+    /// The list, as a part.
+    pub fn part(&self) -> Result<File> {
+        self.file.try_clone().map_err(Error::internal)
+    }
+
+    /// Each content once, opened.
+    pub fn contents<'a>(&self, store: &'a Store) -> Result<impl Iterator<Item = Result<FileContent>> + 'a> {
+        let mut seen = HashSet::new();
+        let lines: Vec<_> =
+            self.lines()?.filter(|line| line.as_ref().map_or(true, |line| seen.insert(line.sha256.clone()))).collect();
+        Ok(lines.into_iter().map(|line| {
+            let Line { organisation, id, bytes, sha256 } = line?;
+            let from = File::open(store.path(organisation, id)).map_err(Error::internal)?;
+            Ok(FileContent { sha256, bytes, from })
+        }))
+    }
+
+    fn lines(&self) -> Result<impl Iterator<Item = Result<Line>> + use<>> {
+        let mut file = self.part()?;
+        file.rewind().map_err(Error::internal)?;
+        let lines: Vec<_> = BufReader::new(file).lines().collect();
+        self.part()?.rewind().map_err(Error::internal)?;
+        Ok(lines.into_iter().map(|line| Line::parse(&line.map_err(Error::internal)?)))
+    }
+}
+
+struct Line {
+    organisation: OrganisationId,
+    id: FileId,
+    bytes: u64,
+    sha256: String,
+}
+
+impl Line {
+    fn parse(line: &str) -> Result<Line> {
+        let fields: Vec<_> = line.split(' ').collect();
+        let parsed =
+            match fields[..] {
+                [organisation, id, bytes, sha256] if is_hash(sha256) => {
+                    organisation.parse().ok().zip(id.parse().ok()).zip(bytes.parse().ok()).map(|((organisation, id), bytes)| {
+                        Line { organisation: OrganisationId(organisation), id: FileId(id), bytes, sha256: sha256.to_owned() }
+                    })
+                }
+                _ => None,
+            };
+        parsed.ok_or_else(|| Error::failed("the list of files in the backup is damaged"))
+    }
+}
+
+/// No name of a file elsewhere.
+fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The pool of a folder of archives.
+pub(super) struct Pool(PathBuf);
+
+impl Pool {
+    pub fn beside(folder: &Path) -> Pool {
+        Pool(folder.join(POOL))
+    }
+
+    fn path(&self, sha256: &str) -> PathBuf {
+        self.0.join(&sha256[..2]).join(sha256)
+    }
+
+    /// Adds the files of a list, as hard links where the disk is the same. Nothing is removed while what is returned is held.
+    pub fn add(&self, list: &List, store: &Store, data: &Path, progress: Progress) -> Result<File> {
+        let failed = |err: io::Error| Error::failed(format!("can't write to {}: {err}", self.0.display()));
+        make_folder(&self.0, data).map_err(failed)?;
+        let lock = File::open(&self.0).map_err(failed)?;
+        lock.lock_shared().map_err(failed)?;
+        let mut touched = HashSet::new();
+        for (done, line) in list.lines()?.enumerate() {
+            let Line { organisation, id, bytes, sha256 } = line?;
+            let to = self.path(&sha256);
+            progress("keeping files", done as u64, list.totals.count);
+            if to.metadata().is_ok_and(|found| found.len() == bytes) {
+                continue;
+            }
+            let folder = to.parent().expect("it lies in a folder").to_owned();
+            make_folder(&folder, data).map_err(failed)?;
+            link_or_copy(&store.path(organisation, id), &to).map_err(failed)?;
+            touched.insert(folder);
+        }
+        touched.insert(self.0.clone());
+        touched.iter().try_for_each(|folder| File::open(folder)?.sync_all()).map_err(failed)?;
+        Ok(lock)
+    }
+
+    /// Removes what none of these lists names; nothing where one of them can't be read, and while a backup is made.
+    pub fn keep(&self, lists: impl Iterator<Item = Result<Vec<u8>>>) -> Result<()> {
+        let Ok(lock) = File::open(&self.0) else { return Ok(()) };
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(()),
+            Err(TryLockError::Error(err)) => return Err(Error::internal(err)),
+        }
+        let mut named = HashSet::new();
+        for list in lists {
+            let Ok(list) = list else { return Ok(()) };
+            for line in list.lines() {
+                named.insert(Line::parse(&line.map_err(Error::internal)?)?.sha256);
+            }
+        }
+        for folder in fs::read_dir(&self.0).map_err(Error::internal)?.flatten() {
+            for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+                if file.file_name().to_str().is_some_and(|name| is_hash(name) && !named.contains(name)) {
+                    fs::remove_file(file.path()).map_err(Error::internal)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the bytes of the files of a backup are.
+pub(super) enum Source {
+    /// The contents with these hashes were in the archive, and as they should be.
+    Read(HashSet<String>),
+    /// In a folder, by their hashes.
+    Folder(PathBuf),
+    Pool(Pool),
+    Nowhere,
+}
+
+impl Source {
+    fn path(&self, sha256: &str) -> Option<PathBuf> {
+        match self {
+            Source::Folder(folder) => Some(folder.join(sha256)),
+            Source::Pool(pool) => Some(pool.path(sha256)),
+            Source::Read(_) | Source::Nowhere => None,
+        }
+    }
+
+    /// Whether a content is there, and as its hash says.
+    fn has(&self, sha256: &str) -> bool {
+        match self {
+            Source::Read(seen) => seen.contains(sha256),
+            Source::Folder(folder) => folder.join(sha256).is_file(), // it was compared as it was unpacked
+            _ => self.path(sha256).is_some_and(|path| has_content(&path, sha256)),
+        }
+    }
+}
+
+fn has_content(path: &Path, sha256: &str) -> bool {
+    let sum = File::open(path).and_then(|mut file| archive::copy_with_checksum(&mut file, &mut io::sink(), &mut |_| ()));
+    sum.is_ok_and(|(_, sum)| sum == sha256)
+}
+
+/// Fails if a file of an unpacked list is neither at its source nor in its place.
+pub(super) fn require(list: &Path, source: &Source, store: Option<&Store>, progress: Progress) -> Result<()> {
+    let lines = read(list)?;
+    let (mut known, mut missing) = (HashSet::new(), Vec::new());
+    for (done, Line { organisation, id, bytes, sha256 }) in lines.iter().enumerate() {
+        progress("checking files", done as u64, lines.len() as u64);
+        let is_there = || store.is_some_and(|store| is_in_place(store, *organisation, *id, *bytes));
+        if !known.contains(sha256) && !is_there() {
+            if source.has(sha256) { _ = known.insert(sha256.clone()) } else { missing.push(sha256) }
+        }
+    }
+    let Some(first) = missing.first() else { return Ok(()) };
+    let place = source.path(first).map_or_else(|| "the backup".into(), |path| path.display().to_string());
+    Err(Error::failed(format!(
+        "{} of {} files of the backup are missing or damaged, the first is {place}: put them there, or leave all files out with --without-files",
+        missing.len(),
+        lines.len()
+    )))
+}
+
+/// Puts the files of an unpacked list in their places, and moves those that it does not name into `former`.
+pub(super) fn put(list: &Path, source: &Source, store: &Store, data: &Path, former: &Path) -> Result<()> {
+    let failed = |err: io::Error| Error::failed(format!("can't write to {}: {err}", store.folder().display()));
+    let lines = read(list)?;
+    let named: HashSet<FileId> = lines.iter().map(|line| line.id).collect();
+    store.each(|organisation, ids| {
+        for id in ids.into_iter().filter(|id| !named.contains(id)) {
+            make_folder(former, data).map_err(failed)?;
+            let folder = former.join(organisation.to_string());
+            make_folder(&folder, data).map_err(failed)?;
+            fs::rename(store.path(organisation, id), folder.join(id.to_string())).map_err(failed)?;
+        }
+        Ok(())
+    })?;
+    let mut touched = HashSet::new();
+    for Line { organisation, id, bytes, sha256 } in lines {
+        let to = store.path(organisation, id);
+        let Some(from) = source.path(&sha256).filter(|_| !is_in_place(store, organisation, id, bytes)) else { continue };
+        let folder = to.parent().expect("it lies in a folder").to_owned();
+        make_folder(folder.parent().expect("that of its organisation"), data).map_err(failed)?;
+        make_folder(&folder, data).map_err(failed)?;
+        link_or_copy(&from, &to).map_err(failed)?;
+        touched.insert(folder);
+    }
+    touched.iter().try_for_each(|folder| File::open(folder)?.sync_all()).map_err(failed)
+}
+
+fn read(list: &Path) -> Result<Vec<Line>> {
+    let lines = BufReader::new(File::open(list).map_err(Error::internal)?).lines();
+    lines.map(|line| Line::parse(&line.map_err(Error::internal)?)).collect()
+}
+
+fn is_in_place(store: &Store, organisation: OrganisationId, id: FileId, bytes: u64) -> bool {
+    store.path(organisation, id).metadata().is_ok_and(|found| found.len() == bytes)
+}
+
+/// Gives a file a second name where the disk is the same, and else a copy. Whatever had the name is replaced.
+fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::remove_file(to) {
+        Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
+        _ => {}
+    }
+    if fs::hard_link(from, to).is_ok() {
+        return Ok(());
+    }
+    let draft = to.with_extension("partial");
+    fs::copy(from, &draft)?;
+    File::open(&draft)?.sync_all()?;
+    db::give_to_folder_owner(&draft, draft.parent().expect("it lies in a folder"))?;
+    fs::rename(draft, to)
+}
+
+/// Makes a folder of the data folder's owner alone, unless it is there.
+fn make_folder(folder: &Path, data: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => db::give_to_folder_owner(folder, data),
+        Err(err) if err.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(err) => Err(err),
+    }
+}
