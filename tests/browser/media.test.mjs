@@ -1,7 +1,7 @@
 // Files that messages show, in Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, accessible, enter, launch, pictures, sees } from './lib/browser.mjs'
+import { BROWSERS, accessible, enter, launch, pictures, press, sees } from './lib/browser.mjs'
 import { png } from './lib/png.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
@@ -41,9 +41,22 @@ for (const kind of BROWSERS) {
       await pictures(page, kind, 'media')
     })
 
+    await t.test('all of a channel beside the talk, by their kind', async () => {
+      await press(page, 'Files', 'link')
+      const names = () => page.$$eval('.beside .media', all => all.map(each => each.querySelector('img')?.alt ?? each.querySelector('.name')?.innerText))
+      await until('all four are there', async () => (await names()).length === 4)
+      await accessible(page, 'the files of a channel')
+      await pictures(page, kind, 'channel-files')
+      await page.select('.beside select', 'document')
+      await until('the document alone', async () => (await names()).join() === 'Plan of the quay, second draft.pdf')
+      await page.select('.beside select', 'video')
+      await sees(page, 'No files of this kind here.')
+      await press(page, 'Files', 'link')
+    })
+
     await t.test('until they are taken out', async () => {
       await grace.call('DELETE', `/files/file/${posted.media[0].id}`)
-      await until('one picture is left', () => page.$$eval('.picture', all => all.length === 1))
+      await until('one picture is left', () => page.$$eval('.main .picture', all => all.length === 1))
       assert.deepEqual(problems, [])
     })
   })

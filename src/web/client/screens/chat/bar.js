@@ -35,6 +35,7 @@ export function bar(store, id, channel, details) {
       () => statusLine(store, other(channel.value)) || (channel.value ?? details.value)?.topic || ''),
     when(hasMembers, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
     h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
+    h('a', { class: 'icon-button wide-only', href: () => pane('files'), 'aria-label': t('talk.showFiles'), title: t('talk.showFiles') }, icon('file')),
     searchButton(store, id),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('talk.channelMenu'), 'aria-haspopup': 'menu',

@@ -63,6 +63,7 @@ function items(store, id, details) {
     isUnread && { label: t('chat.markAllRead'), icon: 'check', run: () => attempt(() => store.api.markChannelRead(id, {})) },
     !isDirect && { label: t('chat.showPeople'), icon: 'people', run: () => go(`${at}?pane=members`) },
     { label: t('chat.showPinned'), icon: 'pin', run: () => go(`${at}?pane=pins`) },
+    { label: t('chat.showFiles'), icon: 'file', run: () => go(`${at}?pane=files`) },
     !isDirect && isIn && !isArchived && rights.can_post_messages && { label: t('chat.addPeople'), icon: 'plus', run: () => addPeople(store, id) },
     mayManage && { label: t('chat.editChannel'), icon: 'edit', run: () => editChannel(store, id, details) },
     { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(at, location.origin).href) },

@@ -83,6 +83,7 @@ function besidePane(store, what, id, channel) {
   if (!channel) return null
   if (what === 'thread' && id) return thread(store, channel, id)
   if (what === 'pins') return lazy(() => withWords(import('./pins.js')).then(it => () => it.pinsPane(store, channel)))
+  if (what === 'files') return lazy(() => withWords(import('./files.js')).then(it => () => it.filesPane(store, channel)))
   if (what === 'members') return lazy(() => withWords(import('./members.js')).then(it => () => it.membersPane(store, channel)))
   return null
 }

@@ -28,7 +28,7 @@ export const isPicture = type => SHOWN.has(type)
 export const mediaList = (message, own = () => []) => {
   const media = () => [...mediaOf(message()), ...own()]
   return when(() => media().length > 0, () =>
-    list(h('div', { class: 'media' }), media, each => `${each.id} ${each.description}`, item => shown(item.peek())))
+    list(h('div', { class: 'media' }), media, each => `${each.id} ${each.description}`, item => mediaNode(item.peek())))
 }
 
 /**
@@ -51,7 +51,7 @@ export function localAddress(file) {
 }
 
 /** @param {Media} media */
-const shown = media => {
+export const mediaNode = media => {
   const [kind] = media.mime_type.split('/')
   if (isPicture(media.mime_type)) return picture(media)
   return kind === 'video' || kind === 'audio' ? player(media, kind) : card(media)

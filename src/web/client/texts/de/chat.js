@@ -86,6 +86,7 @@ export default {
   markAllRead: 'Alles als gelesen markieren',
   showPeople: 'Personen und Thema',
   showPinned: 'Angeheftete Nachrichten',
+  showFiles: 'Dateien zeigen',
   addPeople: 'Personen hinzufügen',
   addWhom: 'Wer soll hinzukommen?',
   add: 'Hinzufügen',

@@ -29,6 +29,15 @@ export default {
   until: 'Bis',
   // Angeheftetes
   noPins: 'Hier ist noch nichts angeheftet. Um eine Nachricht anzuheften, öffne ihr Menü.',
+  fileKinds: 'Was zu zeigen ist',
+  filesAll: 'Alle Dateien',
+  filesImage: 'Bilder',
+  filesVideo: 'Videos',
+  filesAudio: 'Ton',
+  filesDocument: 'Dokumente',
+  filesFile: 'Andere',
+  noFiles: 'Hier sind noch keine Dateien. Zieh eine auf das Gespräch, oder füge sie mit der Büroklammer hinzu.',
+  noFilesOfKind: 'Hier sind keine Dateien dieser Art.',
   pinnedByAt: 'Angeheftet von {name}, {when}',
   goThere: 'Zur Nachricht',
   // Leute in einem Kanal

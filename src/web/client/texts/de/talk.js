@@ -39,6 +39,7 @@ export default {
   backToList: 'Alle Kanäle',
   showMembers: 'Personen in diesem Kanal',
   showPins: 'Angeheftete Nachrichten',
+  showFiles: 'Dateien',
   channelMenu: 'Kanalmenü',
   messageTo: 'Nachricht an {name}',
   reply: 'Antworten …',

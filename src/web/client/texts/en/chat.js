@@ -86,6 +86,7 @@ export default {
   markAllRead: 'Mark all as read',
   showPeople: 'People and topic',
   showPinned: 'Pinned messages',
+  showFiles: 'Show files',
   addPeople: 'Add people',
   addWhom: 'Who should be added?',
   add: 'Add',

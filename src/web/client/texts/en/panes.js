@@ -29,6 +29,15 @@ export default {
   until: 'Until',
   // Pins
   noPins: 'Nothing is pinned here yet. To pin a message, open its menu.',
+  fileKinds: 'What to show',
+  filesAll: 'All files',
+  filesImage: 'Pictures',
+  filesVideo: 'Videos',
+  filesAudio: 'Sound',
+  filesDocument: 'Documents',
+  filesFile: 'Others',
+  noFiles: 'No files here yet. Drop one on the talk, or add it with the paper clip.',
+  noFilesOfKind: 'No files of this kind here.',
   pinnedByAt: 'Pinned by {name}, {when}',
   goThere: 'Go to message',
   // People of a channel

@@ -39,6 +39,7 @@ export default {
   backToList: 'All channels',
   showMembers: 'People in this channel',
   showPins: 'Pinned messages',
+  showFiles: 'Files',
   channelMenu: 'Channel menu',
   messageTo: 'Message to {name}',
   reply: 'Reply…',

@@ -86,6 +86,7 @@ export default {
   markAllRead: 'סימון הכול כנקרא',
   showPeople: 'אנשים ונושא',
   showPinned: 'הודעות נעוצות',
+  showFiles: 'הצגת הקבצים',
   addPeople: 'הוספת אנשים',
   addWhom: 'את מי להוסיף?',
   add: 'הוספה',

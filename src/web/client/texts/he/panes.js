@@ -29,6 +29,15 @@ export default {
   until: 'עד תאריך',
   // נעיצות
   noPins: 'עדיין לא ננעץ כאן דבר. כדי לנעוץ הודעה, פתחו את התפריט שלה.',
+  fileKinds: 'מה להציג',
+  filesAll: 'כל הקבצים',
+  filesImage: 'תמונות',
+  filesVideo: 'סרטונים',
+  filesAudio: 'קול',
+  filesDocument: 'מסמכים',
+  filesFile: 'אחרים',
+  noFiles: 'עדיין אין כאן קבצים. אפשר לגרור קובץ אל השיחה או להוסיף אותו באמצעות המהדק.',
+  noFilesOfKind: 'אין כאן קבצים מהסוג הזה.',
   pinnedByAt: 'ננעצה על ידי {name}, {when}',
   goThere: 'מעבר להודעה',
   // האנשים בערוץ

@@ -39,6 +39,7 @@ export default {
   backToList: 'כל הערוצים',
   showMembers: 'האנשים בערוץ הזה',
   showPins: 'הודעות נעוצות',
+  showFiles: 'קבצים',
   channelMenu: 'תפריט הערוץ',
   messageTo: 'הודעה אל {name}',
   reply: 'תגובה…',
