@@ -30,8 +30,8 @@
 //! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, clock, config, connections, db, domain, error, id, mail, net, push, regular_file, secret, site, state,
-//!   time, wiring
+//! cli: api, archive, clock, config, connections, db, domain, error, files, id, mail, net, push, regular_file, secret, site,
+//!   state, time, wiring
 //! wiring: archive, clock, config, connections, db, domain, error, event, files, issuer, jobs, limits, mail, metrics, net,
 //!   outgoing, push, site, state
 //! connections: api, config, error, files, id, limits, metrics, net, push, regular_file, state, time, web

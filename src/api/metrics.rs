@@ -32,6 +32,9 @@ pub fn show(app: Data<&App>) -> poem::Result<Response> {
     if let Some(free) = db::free_bytes(&app.data_dir) {
         gauge(ours, "disk_free_bytes", "Free space on the disk of the data folder", free as i64);
     }
+    if let Some(free) = db::free_bytes(app.files.folder()) {
+        gauge(ours, "files_disk_free_bytes", "Free space on the disk of the files of messages", free as i64);
+    }
     let mut page = String::new();
     text::encode(&mut page, &registry).map_err(Error::internal)?;
     Ok(Response::builder().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(page))

@@ -1,11 +1,11 @@
 //! `tidings doctor`: checks settings, data and machine for problems.
 
+mod files;
+mod finding;
+
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
-use clap::Args;
-use rusqlite::Connection;
-use serde::Serialize;
-
+use self::finding::{Finding, Outcome, found};
 use super::{folder, output::Output};
 use crate::{
     config::{DAY, Settings, Tls, secrets_in},
@@ -22,6 +22,8 @@ use crate::{
     time::Time,
     wiring,
 };
+use clap::Args;
+use rusqlite::Connection;
 
 /// How long another machine may take to answer.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -44,24 +46,6 @@ pub struct Doctor {
     fix: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Outcome {
-    Good,
-    /// It was bad, and `--fix` has mended it.
-    Mended,
-    /// It works, and may not for long.
-    Warning,
-    Bad,
-}
-
-#[derive(Serialize)]
-struct Finding {
-    outcome: Outcome,
-    check: &'static str,
-    finding: String,
-}
-
 /// Prints a finding for each check. Fails if one is bad.
 pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings, fix }: Doctor) -> Result<()> {
     let settings = Settings { data_dir: data.to_owned(), ..*settings };
@@ -71,6 +55,9 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
     findings.check("settings", faults.into_result().map(|()| "are valid".into()));
     findings.0.extend(config.map(settings_file));
     findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files()]);
+    if let Some(files) = files::on_another_disk(data) {
+        findings.0.push(Finding { check: "free space for files", ..free_space(&files) });
+    }
     findings.0.push(backups(&settings));
     findings.0.extend(certificate(&settings));
     findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
@@ -89,6 +76,7 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
             findings.0.push(counter(data, rule, broken, fix)?);
         }
         findings.0.push(orphans(consistency::count_stray_messages(conn)?));
+        findings.0.extend(files::check(data, conn)?);
         Ok(())
     });
     if let Err(err) = database {
@@ -123,10 +111,6 @@ impl Findings {
             Err(err) => err.admin_detail().lines().for_each(|fault| self.add(Outcome::Bad, check, fault.to_owned())),
         }
     }
-}
-
-fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
-    Finding { outcome, check, finding }
 }
 
 /// A settings file with secrets is not for everybody. Its group may be the server's.

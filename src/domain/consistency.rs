@@ -84,6 +84,15 @@ pub const RULES: &[Rule] = &[
               where r.n = reaction_counts.n and r.emoji = reaction_counts.emoji)",
     },
     Rule {
+        says: "organisations have a wrong total of their files",
+        find: "with held as materialized (select organisation_id, sum(size) as bytes from files where deleted_at is null group by organisation_id)
+            select count(*) from file_totals t left join held h on h.organisation_id = t.organisation_id
+            where t.bytes <> coalesce(h.bytes, 0)",
+        mend: "with held as materialized (select organisation_id, sum(size) as bytes from files where deleted_at is null group by organisation_id)
+            update file_totals set bytes = coalesce((select h.bytes from held h where h.organisation_id = file_totals.organisation_id), 0)
+            where bytes <> coalesce((select h.bytes from held h where h.organisation_id = file_totals.organisation_id), 0)",
+    },
+    Rule {
         says: "organisations have a wrong number of channels",
         find: "select count(*) from organisations o where channels_count <> (select count(*) from channels c
             where c.organisation_id = o.id and c.is_dm = 0 and c.archived_at is null and c.deleted_at is null)",

@@ -22,6 +22,7 @@ async fn the_doctor_finds_and_mends_what_is_wrong() {
     let root = server.post(&format!("{channel}/messages"), &token, json!({ "content": "one" })).await;
     let root = root["id"].as_str().or(root["message_id"].as_str()).unwrap().to_owned();
     server.post(&format!("{channel}/messages"), &token, json!({ "content": "two", "thread_id": root })).await;
+    server.upload(&token, "plan.txt", "The plan").await;
     let base = ["--base-url", &server.url];
     let doctor = |more: &[&str]| admin.run(&[&["doctor"], &base[..], more].concat());
     let healthy = printed(&doctor(&[]));
@@ -33,6 +34,7 @@ async fn the_doctor_finds_and_mends_what_is_wrong() {
         "update channels set message_count = 9, mention_count = 1",
         "update messages set reply_count = 5 where root is null",
         "update organisations set channels_count = 0",
+        "update file_totals set bytes = 1",
     ] {
         database.execute(damage, []).unwrap();
         refused(&doctor(&[]), "checks failed");

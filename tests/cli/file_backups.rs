@@ -202,3 +202,30 @@ async fn no_bytes_are_removed_while_a_backup_is_made() {
     place.delete(&other).await; // which wakes the job
     until("both are gone", async || files(&place.path("data")).is_empty().then_some(())).await;
 }
+
+#[tokio::test]
+async fn the_doctor_names_files_that_are_missing_altered_and_unknown() {
+    let place = Place::new().await;
+    let (first, _) = place.post("first.txt", "First").await;
+    let (second, _) = place.post("second.txt", "Second").await;
+    let data = place.path("data");
+    let doctor = || {
+        let said = run(&["doctor", "--data-dir", text(&data), "--base-url", &place.server.url]);
+        let said = String::from_utf8(said.stdout).unwrap();
+        let lines = said.lines().filter(|line| line.split_whitespace().nth(1) == Some("files"));
+        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(doctor(), ["good files 2 are whole and in their places"]);
+    let path = |id: &str| below(&data.join("files"), 3).into_iter().find(|path| path.ends_with(id)).unwrap();
+    let (lost, changed) = (path(&first), path(&second));
+    fs::remove_file(&lost).unwrap();
+    fs::write(&changed, "Sec0nd").unwrap();
+    let unknown = changed.with_file_name("01890000-0000-7000-8000-0000000000ff");
+    fs::write(&unknown, "x").unwrap();
+    File::options().write(true).open(&unknown).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    let found = doctor();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].starts_with("bad files missing or unreadable: 1, the first is ") && found[0].contains(&first), "{found:?}");
+    assert!(found[1].starts_with("bad files altered: 1, the first is ") && found[1].contains(&second), "{found:?}");
+    assert!(found[2].starts_with("warning files no message names 1, the first is "), "{found:?}");
+}

@@ -265,6 +265,7 @@ async fn writes_mails_and_the_process_are_measured() {
     assert!(page.number("readers_busy") <= page.number("readers_most"), "{}", page.0);
     page.values(["writer_queue_jobs", "writer_queue_bytes", "reader_waits_total", "reader_timeouts_total"]);
     assert!(page.number("disk_free_bytes") > 1e6, "{}", page.0);
+    assert!(page.number("files_disk_free_bytes") > 1e6, "{}", page.0);
     assert!(page.number("disk_floor_bytes") >= (64 << 20).into(), "{}", page.0);
     page.values(["backup_time_seconds", "certificate_end_time_seconds"]);
     let process = |name: &str| Page::sample(&page.0, &format!("process_{name} ")).parse::<f64>().unwrap();
