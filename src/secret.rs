@@ -42,6 +42,9 @@ pub const DEVICE: &str = "device";
 /// The audience (`aud`) of what a browser keeps of a log-in that it has begun at the issuer.
 pub const FEDERATED: &str = "federated";
 
+/// The audience (`aud`) of the links that open one file.
+pub const FILE_LINK: &str = "file";
+
 /// The keys of one server, each derived from a secret key of 32 bytes for one purpose. The first of each kind is derived from
 /// the key in force, which alone signs, seals and makes tokens; the others from former keys, the newest first.
 pub struct Keys {
@@ -53,6 +56,8 @@ pub struct Keys {
     pub device: JwtKeys,
     /// Sign what browsers keep of log-ins that they have begun at the issuer.
     pub federated: JwtKeys,
+    /// Sign links that open one file.
+    pub file_link: JwtKeys,
     invitation: Vec<hmac::Key>,
     webhook: Vec<hmac::Key>,
     outbox: Vec<aead::LessSafeKey>,
@@ -69,6 +74,7 @@ impl Keys {
             push: JwtKeys::with_one_key(derive("push").as_ref(), None),
             device: JwtKeys::with_one_key(derive("device").as_ref(), Some(DEVICE)),
             federated: JwtKeys::with_one_key(derive("federated").as_ref(), Some(FEDERATED)),
+            file_link: JwtKeys::with_one_key(derive("file link").as_ref(), Some(FILE_LINK)),
             invitation: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref())],
             webhook: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref())],
             outbox: vec![aead::LessSafeKey::new(sealing)],
@@ -85,6 +91,7 @@ impl Keys {
             self.push.also(former.push);
             self.device.also(former.device);
             self.federated.also(former.federated);
+            self.file_link.also(former.file_link);
         }
         self.invitation.extend(former.invitation);
         self.webhook.extend(former.webhook);

@@ -15,13 +15,13 @@ use poem::{
 };
 use poem_openapi::{
     ApiResponse, OpenApi,
-    param::Path,
+    param::{Path, Query},
     registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchema, Registry},
 };
 
 use crate::{
     api::{
-        http::{auth::FileReader, framework_traits::inline_schema},
+        http::{file_reader::FileReader, framework_traits::inline_schema},
         tags::Tag,
     },
     domain::files::{self, File},
@@ -57,10 +57,13 @@ impl Api {
         file_id: Path<FileId>,
         /// The name under which the file is saved. Any name opens it.
         file_name: Path<String>,
+        /// A token of `POST /files/{file_id}/link`, instead of a bearer token or a cookie.
+        link: Query<Option<String>>,
         req: &Request,
     ) -> Result<Download> {
         _ = file_name; // browsers read it in the address
-        let (caller, id) = (caller.0, *file_id);
+        _ = link; // the caller was found by it
+        let (FileReader { caller, by_link }, id) = (caller, *file_id);
         let file = app.db.read(|conn| files::readable(conn, caller, id))?;
         let tag = ETag::from(&file);
         let mut response = match part(req, &tag, file.media.size as u64) {
@@ -82,7 +85,7 @@ impl Api {
                 response
             }
         };
-        describe(&mut response, &file, tag)?;
+        describe(&mut response, &file, tag, by_link)?;
         Ok(Download(response))
     }
 }
@@ -144,7 +147,7 @@ impl Asked {
 }
 
 /// Adds the headers that each answer about the file has.
-fn describe(response: &mut Response, file: &File, tag: ETag) -> Result<()> {
+fn describe(response: &mut Response, file: &File, tag: ETag, by_link: bool) -> Result<()> {
     let is_shown = shows_in_place(&file.media.mime_type);
     let mime_type = match file.media.mime_type.as_str() {
         "text/plain" => "text/plain; charset=utf-8",
@@ -153,6 +156,8 @@ fn describe(response: &mut Response, file: &File, tag: ETag) -> Result<()> {
         played if played.starts_with("audio/") || played.starts_with("video/") => played,
         _ => UNSHOWN,
     };
+    // Whoever has a link may show the file in a page of their own; a cookie must not lend that to others.
+    let shown_by = if by_link { "cross-origin" } else { "same-origin" };
     let headers = response.headers_mut();
     headers.typed_insert(tag);
     for (name, text) in [
@@ -160,7 +165,7 @@ fn describe(response: &mut Response, file: &File, tag: ETag) -> Result<()> {
         (header::CONTENT_DISPOSITION, &disposition(is_shown, &file.media.name)),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), shown_by),
         (header::CACHE_CONTROL, "private, no-cache"),
         (header::ACCEPT_RANGES, "bytes"),
     ] {

@@ -1,6 +1,7 @@
 //! Files: uploads, a channel's list, removal. Their bytes go out in [`download`].
 
 pub mod download;
+pub mod links;
 mod receiving;
 pub mod resumable;
 mod upload;

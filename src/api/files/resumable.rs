@@ -1,4 +1,4 @@
-//! Uploads in pieces that go on after a cut: tus 1.0 (https://tus.io/protocols/resumable-upload) with creation, termination and
+//! Uploads in pieces that go on after a cut: tus 1.0 (<https://tus.io/protocols/resumable-upload>) with creation, termination and
 //! expiration. No operations of the OpenAPI document: they are a protocol of their own, whose answers are headers.
 
 use std::sync::{Arc, LazyLock};

@@ -128,7 +128,7 @@ pub async fn require_caller(req: &Request, need: Need) -> Result<Caller> {
     require_session(req, need, Use::Call).await
 }
 
-async fn require_session(req: &Request, need: Need, used: Use) -> Result<Caller> {
+pub(super) async fn require_session(req: &Request, need: Need, used: Use) -> Result<Caller> {
     if let Some(caller) = find_session(req, need, used).await? {
         return Ok(caller);
     }
@@ -177,14 +177,14 @@ async fn find_session(req: &Request, need: Need, used: Use) -> Result<Option<Cal
 
 /// What a session is used for: by it the rate that a request counts towards, and where a cookie counts.
 #[derive(Clone, Copy)]
-enum Use {
+pub(super) enum Use {
     Call,
     /// Opening a file, as pages do that show it.
     File,
 }
 
 impl Use {
-    fn caller(self, app: &App, session: SessionId) -> Result<Option<Caller>> {
+    pub(super) fn caller(self, app: &App, session: SessionId) -> Result<Option<Caller>> {
         match self {
             Use::Call => app.caller(session),
             Use::File => app.file_reader(session),
@@ -196,33 +196,6 @@ impl Use {
             Use::Call => app.origins.is_own_page(req),
             Use::File => app.origins.may_show_file(req),
         }
-    }
-}
-
-/// The caller who opens a file, by a bearer token or the cookie of a browser; see [`Origins::may_show_file`].
-///
-/// [`Origins::may_show_file`]: crate::net::origins::Origins::may_show_file
-pub struct FileReader(pub Caller);
-
-impl FileReader {
-    const NEED: Need = Need::Scope { scope: Scope::Read, is_for_one_channel: true };
-}
-
-impl<'a> ApiExtractor<'a> for FileReader {
-    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
-    type ParamType = ();
-    type ParamRawType = ();
-
-    fn register(registry: &mut Registry) {
-        Bearer::<READ, IN_CHANNEL>::register(registry);
-    }
-
-    fn security_schemes() -> Vec<&'static str> {
-        Bearer::<READ, IN_CHANNEL>::security_schemes()
-    }
-
-    async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        Ok(FileReader(require_session(req, Self::NEED, Use::File).await?))
     }
 }
 
@@ -277,7 +250,7 @@ fn of_program(app: &App, token: &str, used: Use) -> Result<Option<Caller>> {
 
 /// Admits a request with a live session. 403 if it is a program's whose token is not what the operation needs, 409 if it is
 /// meant for another user than the session's.
-fn admit(req: &Request, caller: Caller, need: Need) -> Result<Caller> {
+pub(super) fn admit(req: &Request, caller: Caller, need: Need) -> Result<Caller> {
     caller.grant.require(need)?;
     let template = req.data().map_or("", |PathPattern(template)| template);
     let template = template.strip_prefix("/api/v1").unwrap_or(template);

@@ -8,6 +8,7 @@ pub mod cookies;
 pub mod described;
 pub mod envelope;
 pub mod failure;
+pub mod file_reader;
 pub mod form;
 pub mod framework_traits;
 pub mod json;

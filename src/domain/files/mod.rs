@@ -3,6 +3,7 @@
 //! [`readable`] alone says who may read a file. Whatever leads to one asks it at each request.
 
 pub mod inventory;
+pub mod links;
 pub mod lists;
 mod names;
 mod objects;
@@ -22,7 +23,7 @@ use crate::{
 };
 
 pub use self::{
-    objects::MediaObject,
+    objects::{MediaObject, address},
     record::{File, FileKind, Media},
 };
 

@@ -62,7 +62,7 @@ impl<'a> MediaObject<'a> {
             file_type: ending(&media.name),
             mime_type: &media.mime_type,
             category: FileKind::of(&media.mime_type).as_str(),
-            file_link: link(media),
+            file_link: address(media),
             size: media.size,
             width: media.width.map(i64::from),
             height: media.height.map(i64::from),
@@ -97,8 +97,9 @@ fn ending(name: &str) -> String {
     name.rsplit_once('.').filter(|(before, _)| !before.is_empty()).map_or_else(String::new, |(_, ending)| ending.to_lowercase())
 }
 
-/// The address of a file. Its name stands at the end, as browsers save a file by it.
-fn link(Media { id, name, base_url, .. }: &Media) -> String {
+/// The address of a file. Its name stands at the end, as browsers save a file by it; `link` there is an operation.
+pub fn address(Media { id, name, base_url, .. }: &Media) -> String {
     const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    let name = if name == "link" { "file" } else { name };
     format!("{base_url}/api/v1/files/{id}/{}", utf8_percent_encode(name, &UNRESERVED))
 }

@@ -89,3 +89,60 @@ async fn programs_open_files_with_the_scope_and_the_channels_of_their_tokens() {
     with(&["read"], None).await.upload(&[("notes.txt", b"x")]).await.refused(403, Code::ScopeMissing);
     with(&["post"], None).await.upload(&[("notes.txt", b"x")]).await.expect(200);
 }
+
+#[tokio::test]
+async fn a_link_opens_one_file_for_whoever_has_it_as_long_as_its_maker_may_read_it() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.private_channel(&organisation, "plans", &[&grace]).await;
+    let [file, other] = [ada.upload_one("link", b"The plan").await, ada.upload_one("other.txt", b"x").await];
+    let posted =
+        ada.post(&format!("/channels/{channel}/messages"), json!({ "content": "It", "files": [file] })).await.expect(201);
+    let plain = posted["data"]["media"][0]["file_link"].as_str().unwrap().to_owned();
+    assert!(plain.ends_with("/file"), "{plain}");
+    let make = async |client: &Client| {
+        let made = client.post(&format!("/files/{file}/link"), json!({})).await.data(200, "Link created successfully");
+        made["link"].as_str().unwrap().to_owned()
+    };
+    let status = async |link: &str| server.anonymous().http.get(link).send().await.unwrap().status().as_u16();
+    let link = make(&grace).await;
+    let opened = server.anonymous().http.get(&link).send().await.unwrap();
+    assert_eq!(
+        (opened.status().as_u16(), &opened.headers()["cross-origin-resource-policy"]),
+        (200, &"cross-origin".parse().unwrap())
+    );
+    assert_eq!(opened.bytes().await.unwrap(), &b"The plan"[..]);
+    assert_eq!(status(&plain).await, 401);
+    assert_eq!(status(&link.replace(&file, &other)).await, 401, "it is for one file");
+    assert_eq!(status(&format!("{link}x")).await, 401);
+    assert_eq!(status(&format!("{plain}?link={}", ada.token.as_ref().unwrap())).await, 401, "no access token");
+    let token = link.split('=').nth(1).unwrap();
+    grace.with_token(token).get("/profile").await.refused(401, Code::TokenInvalid);
+
+    ada.delete(&format!("/channels/{channel}/users/{}", grace.user_id)).await.expect(200);
+    assert_eq!(status(&link).await, 404);
+    let link = make(&ada).await;
+    server.clock.advance(std::time::Duration::from_secs(23 * 3600));
+    assert_eq!(status(&link).await, 200);
+    server.clock.advance(std::time::Duration::from_secs(3600));
+    assert_eq!(status(&link).await, 401, "a day has passed");
+    let link = make(&ada).await;
+    ada.post("/auth/logout", json!({})).await.expect(200);
+    assert_eq!(status(&link).await, 401, "its session has ended");
+}
+
+#[tokio::test]
+async fn a_link_of_a_program_ends_with_its_token() {
+    let server = Server::start().await;
+    let (ada, ..) = server.ada_and_grace().await;
+    let file = ada.upload_one("plan.txt", b"The plan").await;
+    let made =
+        ada.post(&format!("/users/{}/tokens", ada.user_id), json!({ "name": "player", "scopes": ["read"] })).await.expect(201);
+    let program = ada.with_token(made["data"]["token"].as_str().unwrap());
+    let link = program.post(&format!("/files/{file}/link"), json!({})).await.data(200, "Link created successfully");
+    let link = link["link"].as_str().unwrap();
+    let status = async || server.anonymous().http.get(link).send().await.unwrap().status().as_u16();
+    assert_eq!(status().await, 200);
+    ada.delete(&format!("/users/{}/tokens/{}", ada.user_id, made["data"]["id"].as_str().unwrap())).await.expect(200);
+    assert_eq!(status().await, 401);
+}
