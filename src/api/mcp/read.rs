@@ -152,7 +152,8 @@ pub async fn search_messages(app: &App, caller: Caller, arguments: Map<String, V
         let channel = channel.map(|named| arguments::channel(conn, caller, &named, organisation.as_deref())).transpose()?;
         Ok((chosen, channel))
     })?;
-    let among = search::Among { channel: channel.as_ref().map(|channel| channel.id), user: author, before, after };
+    let among =
+        search::Among { channel: channel.as_ref().map(|channel| channel.id), user: author, before, after, with_files: false };
     let read = move |conn: &View| {
         let find = |part| search::find(conn, caller, organisation, among, &query, part);
         let Filled { data, rest: left } = fill_within(bounds(BYTES), page, find, Message::from)?;

@@ -16,6 +16,7 @@ use crate::{
             record::{self, Visible},
             unread_counts::Counts,
         },
+        files::{self, Media},
         messages::{record as messages, threads},
         organisations::Own,
     },
@@ -148,6 +149,37 @@ pub struct Message {
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
     reactions: Option<String>,
+    #[oai(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<File>,
+}
+
+/// A file that a message shows.
+#[derive(Object, Serialize)]
+#[oai(rename = "AssistantFile")]
+pub struct File {
+    name: String,
+    /// What its content is.
+    mime_type: String,
+    bytes: i64,
+    /// What it shows; absent if nobody has said.
+    #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// It opens with the token of the assistant.
+    address: String,
+}
+
+impl From<&Media> for File {
+    fn from(media: &Media) -> File {
+        File {
+            address: files::address(media),
+            name: media.name.clone(),
+            mime_type: media.mime_type.clone(),
+            bytes: media.size,
+            description: (!media.description.is_empty()).then(|| media.description.clone()),
+        }
+    }
 }
 
 impl From<messages::Message> for Message {
@@ -170,6 +202,7 @@ impl From<messages::Message> for Message {
             state: (!states.is_empty()).then(|| states.join("; ")),
             replies: message.reply_count,
             reactions: reactions(&message.reactions),
+            files: message.media.iter().map(File::from).collect(),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     },
     db::View,
     domain::messages::{record::Message, search},
-    error::Result,
+    error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
     state::App,
     time::Time,
@@ -37,7 +37,7 @@ impl Api {
     /// Search messages
     ///
     /// Searches the posts and replies of the caller's channels; results come newest first. A message matches if it
-    /// contains all words of `q`, anywhere in its text and without regard to case. Words of fewer than three characters,
+    /// contains all words of `q`, anywhere in its text, or in the names and descriptions of its files, and without regard to case. Words of fewer than three characters,
     /// or two in Chinese, Japanese or Korean, count only if there are no longer ones. New and edited texts are found within some seconds.
     #[oai(path = "/organisations/:org_id/search", method = "get", operation_id = "searchMessages", tag = "Tag::Messages")]
     async fn search(
@@ -56,6 +56,8 @@ impl Api {
         before: Query<Option<Time>>,
         /// Search only messages that were written after this time (RFC 3339).
         after: Query<Option<Time>>,
+        /// Search only messages that show files.
+        has: Query<Option<Text<search::Has>>>,
         /// Rows to skip; default 0.
         offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50. An answer may end earlier, at 1 MB.
@@ -64,7 +66,9 @@ impl Api {
         let query = search::Query::parse(&q)?;
         let page = listing::requested_page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, organisation) = (caller.0, *org_id);
-        let among = search::Among { channel: *channel_id, user: *user_id, before: *before, after: *after };
+        let with_files =
+            has.0.map(|has| search::Has::check(&has, "has").map(drop).map_err(Error::BadRequest)).transpose()?.is_some();
+        let among = search::Among { channel: *channel_id, user: *user_id, before: *before, after: *after, with_files };
         let find = move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, among, &query, part), identity);
         let found = app.read_slow_in_organisation(caller, organisation, find).await?;
         Ok(answer_list("Messages found successfully", found, &address))

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Rows};
 
 use crate::{
     db::Tx,
-    domain::text,
+    domain::{files::Media, text},
     error::Result,
     event::{Effect, Queue},
     id::OrganisationId,
@@ -49,7 +49,7 @@ fn merge(tx: &Tx) -> Result<bool> {
 
 fn take_edited(tx: &Tx) -> Result<usize> {
     let mut select = tx.prepare_cached(
-        "select u.n, m.content, c.organisation_id from unindexed_edits u
+        "select u.n, m.content, m.media, c.organisation_id from unindexed_edits u
            left join messages m on m.n = u.n
            left join channels c on c.id = m.channel_id
          order by u.n limit ?1",
@@ -61,7 +61,7 @@ fn take_edited(tx: &Tx) -> Result<usize> {
 
 fn take_new(tx: &Tx, up_to: i64) -> Result<usize> {
     let mut select = tx.prepare_cached(
-        "select m.n, m.content, c.organisation_id from messages m left join channels c on c.id = m.channel_id
+        "select m.n, m.content, m.media, c.organisation_id from messages m left join channels c on c.id = m.channel_id
          where m.n > ?1 and m.n <= ?2 order by m.n limit ?3",
     )?;
     let Some((taken, last)) = take(tx, select.query((cursor(tx)?, up_to, SLICE))?)? else { return Ok(0) };
@@ -75,9 +75,10 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
     let mut insert = tx.prepare_cached("insert or replace into message_search (rowid, content) values (?1, ?2)")?;
     let (mut looked_at, mut last, mut bytes) = (0, None, 0);
     while let Some(row) = rows.next()? {
-        // The last two are missing when the message is gone.
-        let (n, content, organisation): (i64, Option<String>, Option<OrganisationId>) = row.try_into()?;
+        // The text and the organisation are missing when the message is gone.
+        let (n, content, media, organisation): (i64, Option<String>, Option<String>, Option<OrganisationId>) = row.try_into()?;
         if let (Some(content), Some(organisation)) = (content, organisation) {
+            let content = searched(content, media.as_deref());
             bytes += content.len();
             if bytes > SLICE_BYTES && looked_at > 0 {
                 break;
@@ -90,6 +91,12 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
         (looked_at, last) = (looked_at + 1, Some(n));
     }
     Ok(last.map(|last| (looked_at, last)))
+}
+
+/// What of a message is searched: its text, and the names and descriptions of its files.
+pub(super) fn searched(content: String, media: Option<&str>) -> String {
+    let files = Media::of_column(media, "");
+    files.into_iter().fold(content, |text, Media { name, description, .. }| format!("{text}\n{name} {description}"))
 }
 
 /// Normalises a text for comparison: folds its case, and separates its words by one space.

@@ -25,6 +25,7 @@ pub struct Query(Vec<String>);
 
 text::rules! {
     pub Text: Rule::query(256);
+    pub Has: Rule::one_of(&["file"]);
 }
 
 /// Posting lists that one search intersects, at most. In 30,000 messages of two kinds, with 32 words each, a search took 270
@@ -69,6 +70,8 @@ pub struct Among {
     /// Both exclusive.
     pub before: Option<Time>,
     pub after: Option<Time>,
+    /// Only those that show files.
+    pub with_files: bool,
 }
 
 /// Finds messages in the channels that the caller is in now, archived ones included, newest first. 404 for callers outside
@@ -77,7 +80,7 @@ pub fn find(
     conn: &Connection,
     caller: Caller,
     organisation: OrganisationId,
-    Among { channel, user, before, after }: Among,
+    Among { channel, user, before, after, with_files }: Among,
     query: &Query,
     page: Page,
 ) -> Result<Vec<Message>> {
@@ -87,21 +90,24 @@ pub fn find(
     }
     // Cross joins keep the tables in this order: the index gives the newest first, and a full page ends the search.
     let mut select = conn.prepare_cached(
-        "select m.n, m.content from message_search s
+        "select m.n, m.content, m.media from message_search s
                cross join messages m on m.n = s.rowid
                cross join channels c on c.id = m.channel_id
                cross join channel_members cm on cm.channel_id = c.id and cm.user_id = ?2
              where s.message_search match ?1 and m.deleted_at is null and c.deleted_at is null
                and c.organisation_id = ?3 and (?4 is null or c.id = ?4) and (?5 is null or m.user_id = ?5)
                and (?6 is null or m.created_at < ?6) and (?7 is null or m.created_at > ?7)
+               and (not ?8 or m.media is not null)
              order by s.rowid desc",
     )?;
-    let mut rows = select.query((query.within(organisation), caller.user, organisation, channel, user, before, after))?;
+    let terms = query.within(organisation);
+    let mut rows = select.query((terms, caller.user, organisation, channel, user, before, after, with_files))?;
     let (mut skipped, mut found) = (0, Vec::new());
     while found.len() < page.size as usize
         && let Some(row) = rows.next()?
     {
-        match query.matches(&row.get::<_, String>("content")?) {
+        let text = indexing::searched(row.get("content")?, row.get::<_, Option<String>>("media")?.as_deref());
+        match query.matches(&text) {
             true if skipped < page.offset => skipped += 1,
             true => found.push(row.get("n")?),
             false => {}

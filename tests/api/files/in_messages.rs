@@ -168,3 +168,33 @@ async fn a_channels_files_are_listed_by_kind_the_newest_first() {
         [[json!(1), json!(2)], [json!(2), json!(2)]]
     );
 }
+
+#[tokio::test]
+async fn messages_are_found_by_the_names_and_descriptions_of_their_files() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "pictures", &[]).await;
+    let [picture, plan] = [ada.upload_one("harbour.png", PNG).await, ada.upload_one("plan.txt", b"x").await];
+    let post = async |content: &str, media: Value| {
+        let body = json!({ "content": content, "media": media });
+        text(&ada.post(&format!("/channels/{channel}/messages"), body).await.expect(201)["data"]["id"])
+    };
+    let shown = post("", json!([{ "id": picture, "description": "Fog over the quay" }])).await;
+    let second = post("The harbour, as a plan", json!([{ "id": plan }])).await;
+    let plain = post("The harbour in words", json!([])).await;
+    let find = async |query: &str| {
+        let found = ada.get(&format!("/organisations/{organisation}/search?{query}")).await.expect(200);
+        found["data"].as_array().unwrap().iter().map(|message| text(&message["id"])).collect::<Vec<_>>()
+    };
+    let mut look = tokio::time::interval(std::time::Duration::from_millis(20));
+    while find("q=harbour").await.len() < 3 {
+        look.tick().await;
+    }
+    assert_eq!(find("q=harbour").await, [&*plain, &second, &shown]);
+    assert_eq!(find("q=harbour&has=file").await, [&*second, &shown]);
+    assert_eq!(find("q=harbour.png").await, [&*shown]);
+    assert_eq!(find("q=fog%20quay").await, [&*shown]);
+    ada.delete(&format!("/files/file/{plan}")).await.expect(200);
+    assert_eq!(find("q=plan.txt").await, [""; 0]);
+    assert_eq!(find("q=harbour&has=file").await, [&*shown]);
+}

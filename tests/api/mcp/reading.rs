@@ -162,3 +162,22 @@ async fn messages_are_found_by_words_place_author_and_time() {
         (vec!["an engine of patterns".into()], &json!("There are more: call again with offset 2"))
     );
 }
+
+#[tokio::test]
+async fn a_message_tells_of_its_files() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let general = ada.general(&organisation).await;
+    let file = ada.upload_one("plan.txt", b"The plan").await;
+    let media = json!([{ "id": file, "description": "Where the ships lie" }]);
+    ada.post(&format!("/channels/{general}/messages"), json!({ "content": "It", "media": media })).await.expect(201);
+    let read = done(&grace, "read_messages", json!({ "channel": "#general" })).await;
+    let address = format!("{}/api/v1/files/{file}/plan.txt", server.origin);
+    assert_eq!(
+        read["messages"][0]["files"],
+        json!([{ "name": "plan.txt", "mime_type": "text/plain", "bytes": 8, "description": "Where the ships lie", "address": address }])
+    );
+    let program = grace.program(json!({ "name": "assistant", "scopes": ["read"] })).await;
+    let opened = program.http.get(&address).bearer_auth(program.token.as_ref().unwrap()).send().await.unwrap();
+    assert_eq!(opened.text().await.unwrap(), "The plan");
+}

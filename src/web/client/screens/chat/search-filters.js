@@ -11,7 +11,7 @@ import { chooser } from './chooser.js'
 import { finding } from './person-picker.js'
 
 /** As the address calls them. */
-export const NAMES = ['from', 'in', 'after', 'before']
+export const NAMES = ['from', 'in', 'after', 'before', 'has']
 
 const MOST_PEOPLE = 6
 
@@ -30,6 +30,7 @@ export function filters(store, change) {
       writer(store, change),
       where(store, change),
       h('div', { class: 'days' }, day(t('panes.since'), 'after', change), day(t('panes.until'), 'before', change)),
+      withFiles(change),
       when(() => count() > 0, () => h('button', {
         type: 'button', class: 'link-button small', onclick: () => change(Object.fromEntries(NAMES.map(each => [each, '']))),
       }, t('panes.clearFilters')))))
@@ -103,4 +104,11 @@ function day(label, key, change) {
   const input = h('input', { type: 'date', onchange: () => change({ [key]: input.value }) })
   effect(() => { input.value = valueOf(key) })
   return field(label, input)
+}
+
+/** @param {(values: Record<string, string>) => void} change */
+function withFiles(change) {
+  const box = h('input', { type: 'checkbox', onchange: () => change({ has: box.checked ? 'file' : '' }) })
+  effect(() => { box.checked = valueOf('has') === 'file' })
+  return h('label', { class: 'settings-choice' }, box, h('span', null, t('panes.withFiles')))
 }

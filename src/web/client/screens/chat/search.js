@@ -120,7 +120,7 @@ function asked(query) {
     return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
   }
   return JSON.parse(JSON.stringify({
-    q: query.get('search')?.trim(), user_id: query.get('from') || undefined, channel_id: query.get('in') || undefined,
+    q: query.get('search')?.trim(), user_id: query.get('from') || undefined, channel_id: query.get('in') || undefined, has: query.get('has') || undefined,
     after: day('after', 0), before: day('before', 1), limit: PAGE,
   }))
 }

@@ -27,6 +27,7 @@ export default {
   everywhere: 'Überall',
   since: 'Ab',
   until: 'Bis',
+  withFiles: 'Nur mit Dateien',
   // Angeheftetes
   noPins: 'Hier ist noch nichts angeheftet. Um eine Nachricht anzuheften, öffne ihr Menü.',
   fileKinds: 'Was zu zeigen ist',

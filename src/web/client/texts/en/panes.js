@@ -27,6 +27,7 @@ export default {
   everywhere: 'Everywhere',
   since: 'Since',
   until: 'Until',
+  withFiles: 'Only with files',
   // Pins
   noPins: 'Nothing is pinned here yet. To pin a message, open its menu.',
   fileKinds: 'What to show',
