@@ -24,7 +24,8 @@ pub enum Tag {
     Channels,
     /// Post, edit, delete, list and search messages, react to them and pin them.
     Messages,
-    /// Upload files for messages, open them, list those of a channel and remove them.
+    /// Upload files for messages, open them, list those of a channel and remove them. Large ones go in pieces that survive a cut, by
+    /// [tus 1.0](https://tus.io/protocols/resumable-upload) at `/api/v1/files/uploads`.
     Files,
     /// Read top-level posts with their replies, and change their status.
     Threads,

@@ -31,6 +31,8 @@ const WITH_FILES: u32 = 2;
 const MANIFEST: &str = "manifest.json";
 /// The largest manifest: that of this version has less than 2 KiB.
 const MANIFEST_MAX: u64 = 1 << 20;
+/// The longest first part that is read into memory: the list of some two million files.
+const FIRST_MAX: u64 = 300 << 20;
 /// Bytes behind the last part, at most: the blocks of zeros that a tar ends with.
 const END_MAX: u64 = 1 << 20;
 /// The most that unpacking keeps of what it has unpacked, as a power of two: 8 MiB, which every level of Zstandard but the
@@ -72,14 +74,14 @@ pub struct Manifest {
 }
 
 /// The files of messages of a backup. One of its parts lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTotals {
     pub count: u64,
     /// Of all of them together.
     pub bytes: u64,
     /// Contents that follow the parts; the others lie in a pool beside the archive.
     pub contents: u64,
-    /// Files that were missing on the disk, or had another length, when the backup was made.
+    /// Files that were missing on the disk, or altered, when the backup was made.
     pub missing: u64,
 }
 
@@ -273,8 +275,9 @@ pub fn first_part(from: impl Read, name: &str) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     if manifest.parts.first().is_some_and(|part| part.name == name) {
         let part = entries.next().transpose().map_err(|err| damaged(&err))?;
-        let mut part = part.ok_or_else(|| damaged(&format!("{name} is missing")))?;
-        part.read_to_end(&mut content).map_err(|err| damaged(&err))?;
+        let part =
+            part.filter(|part| part.size() <= FIRST_MAX).ok_or_else(|| damaged(&format!("{name} is missing or too long")))?;
+        part.take(FIRST_MAX).read_to_end(&mut content).map_err(|err| damaged(&err))?;
     }
     Ok(content)
 }
@@ -350,8 +353,10 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
         };
         copy_entry(name, &mut found, into, Some(*bytes), sha256, &mut count)?;
     }
-    for _ in 0..manifest.files.map_or(0, |files| files.contents) {
+    let FileTotals { contents, bytes: mut left, .. } = manifest.files.unwrap_or_default();
+    for _ in 0..contents {
         let mut found = next()?.ok_or_else(|| damaged(&"files are missing"))?;
+        left = left.checked_sub(found.size()).ok_or_else(|| damaged(&"its files have more bytes than the manifest says"))?;
         let name = String::from_utf8_lossy(&found.path_bytes()).into_owned();
         let is_name = name.len() == 64 && name.bytes().all(|digit| digit.is_ascii_hexdigit());
         let into = if is_name { to.file(&name)? } else { None };

@@ -133,7 +133,8 @@ fn described(manifest: &Manifest) -> String {
     let what = match manifest.files {
         None => format!("{messages} messages and {accounts} accounts"),
         Some(FileTotals { count, bytes, missing, .. }) => {
-            let missing = if missing > 0 { format!(" ({missing} more are MISSING on the disk)") } else { String::new() };
+            let missing =
+                if missing > 0 { format!(" ({missing} more are MISSING on the disk, or altered)") } else { String::new() };
             format!("{messages} messages, {accounts} accounts and {count} files of {:.1} MB{missing}", bytes as f64 / 1e6)
         }
     };

@@ -34,7 +34,7 @@ pub(super) async fn run(app: &App) {
 async fn remove_ended(app: &App) -> Result<()> {
     let before = app.clock.now() - removal::KEPT_UNTAKEN;
     in_slices(app, move |tx| removal::end_untaken(tx, before, SLICE)).await?;
-    in_slices(app, |tx| resumable::forget_expired(tx, SLICE)).await?;
+    end_expired(app).await?;
     loop {
         let ended = app.db.read_without_position(|conn| removal::ended(conn, SLICE))?;
         if ended.is_empty() {
@@ -46,6 +46,21 @@ async fn remove_ended(app: &App) -> Result<()> {
         let gone: std::io::Result<Vec<_>> = tokio::task::spawn_blocking(gone).await.map_err(Error::internal)?;
         let gone = gone.map_err(Error::internal)?;
         app.write_with_retry(move |tx| removal::forget(tx, &gone)).await?;
+    }
+}
+
+/// Removes the bytes of uploads in pieces that were not finished in a day, and then forgets them.
+async fn end_expired(app: &App) -> Result<()> {
+    loop {
+        let now = app.clock.now();
+        let expired = app.db.read_without_position(|conn| resumable::expired(conn, now, SLICE))?;
+        if expired.is_empty() {
+            return Ok(());
+        }
+        let (store, ids) = (app.files.clone(), expired.clone());
+        let remove = move || ids.iter().try_for_each(|id| store.remove_pieces(*id));
+        tokio::task::spawn_blocking(remove).await.map_err(Error::internal)?.map_err(Error::internal)?;
+        app.write_with_retry(move |tx| resumable::forget_expired(tx, &expired)).await?;
     }
 }
 

@@ -185,8 +185,7 @@ async fn append(req: &Request, app: Data<&App>, id: Path<FileId>, body: Body) ->
 }
 
 async fn take_piece(app: &App, caller: Caller, upload: &Upload, incoming: &mut Incoming, body: Body) -> Result<()> {
-    let left = upload.length - incoming.size();
-    app.db.read(|conn| uploading::require_uploader(conn, caller, Some(upload.organisation), left))?;
+    require_right(app, caller, upload)?;
     let _transfer = app.limits.transfer(caller.share()).await?;
     receive(body.into_async_read(), app, incoming, upload.length, |_| Ok(())).await
 }
@@ -207,7 +206,8 @@ async fn cancel(req: &Request, app: Data<&App>, id: Path<FileId>) -> Result<Resp
 /// Makes an upload of which all has arrived the file that it is, in a task of its own: the turn must not end before others see the
 /// file, whether the client waits or not.
 async fn finish(app: &App, caller: Caller, upload: Upload, incoming: Incoming, turn: Turn) -> Result<()> {
-    let app = app.clone();
+    require_right(app, caller, &upload)?; // before all of it is read again
+    let (app, transfer) = (app.clone(), app.limits.transfer(caller.share()).await?);
     let finish = async move {
         let (organisation, size) = (upload.organisation, incoming.size());
         let stored = incoming.end(organisation).await?;
@@ -218,10 +218,15 @@ async fn finish(app: &App, caller: Caller, upload: Upload, incoming: Incoming, t
             Ok(())
         };
         let kept = app.db.write(keep).await;
-        drop(turn);
+        drop((turn, transfer));
         kept
     };
     tokio::spawn(db::for_request(finish)).await.map_err(Error::internal)?
+}
+
+/// Whether the caller may still upload. The room was promised when the upload began.
+fn require_right(app: &App, caller: Caller, upload: &Upload) -> Result<()> {
+    app.db.read(|conn| uploading::require_uploader(conn, caller, Some(upload.organisation), 0)).map(drop)
 }
 
 async fn uploader(req: &Request) -> Result<Caller> {

@@ -5,7 +5,7 @@ use std::{
     collections::HashSet,
     fs::{self, File, TryLockError},
     io::{self, BufRead, BufReader, BufWriter, ErrorKind, Seek, Write},
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -16,6 +16,7 @@ use crate::{
     error::{Error, Result},
     files::Store,
     id::{FileId, OrganisationId},
+    regular_file,
 };
 
 /// The part with a line for each file: its organisation, its id, its bytes and its SHA-256. It is the first, so that those of many
@@ -42,13 +43,15 @@ pub(super) struct List {
 }
 
 impl List {
-    /// Lists the files of a copy of the database that are on the disk; none without any.
+    /// Lists the files of a copy of the database that are on the disk as they should be; none without any.
     pub fn of(snapshot: &Snapshot, store: &Store, beside: &Path) -> Result<Option<List>> {
         let mut lines = BufWriter::new(tempfile::tempfile_in(beside).map_err(Error::internal)?);
         let (mut totals, mut contents) = (FileTotals { count: 0, bytes: 0, contents: 0, missing: 0 }, HashSet::new());
         snapshot.read(|conn| {
             inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
-                if !store.path(organisation, id).metadata().is_ok_and(|found| found.len() == bytes) {
+                let sum: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+                // One that the disk has lost or changed must not make every backup fail its proof.
+                if !has_content(&store.path(organisation, id), &sum) {
                     totals.missing += 1;
                     return Ok(());
                 }
@@ -56,7 +59,6 @@ impl List {
                 if contents.insert(sha256) {
                     totals.bytes += bytes;
                 }
-                let sum: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
                 writeln!(lines, "{organisation} {id} {bytes} {sum}").map_err(Error::internal)
             })
         })?;
@@ -135,20 +137,22 @@ impl Pool {
     /// Adds the files of a list, as hard links where the disk is the same. Nothing is removed while what is returned is held.
     pub fn add(&self, list: &List, store: &Store, data: &Path, progress: Progress) -> Result<File> {
         let failed = |err: io::Error| Error::failed(format!("can't write to {}: {err}", self.0.display()));
-        make_folder(&self.0, data).map_err(failed)?;
+        let around = self.0.parent().expect("it is beside archives");
+        let owner = if is_within(around, data) { data } else { around };
+        make_folder(&self.0, owner).map_err(failed)?;
         let lock = File::open(&self.0).map_err(failed)?;
         lock.lock_shared().map_err(failed)?;
         let mut touched = HashSet::new();
         for (done, line) in list.lines()?.enumerate() {
-            let Line { organisation, id, bytes, sha256 } = line?;
-            let to = self.path(&sha256);
+            let Line { organisation, id, sha256, .. } = line?;
+            let (from, to) = (store.path(organisation, id), self.path(&sha256));
             progress("keeping files", done as u64, list.totals.count);
-            if to.metadata().is_ok_and(|found| found.len() == bytes) {
+            if is_same(&from, &to) || has_content(&to, &sha256) {
                 continue;
             }
             let folder = to.parent().expect("it lies in a folder").to_owned();
-            make_folder(&folder, data).map_err(failed)?;
-            link_or_copy(&store.path(organisation, id), &to).map_err(failed)?;
+            make_folder(&folder, owner).map_err(failed)?;
+            link_or_copy(&from, &to, data).map_err(failed)?;
             touched.insert(folder);
         }
         touched.insert(self.0.clone());
@@ -156,8 +160,8 @@ impl Pool {
         Ok(lock)
     }
 
-    /// Removes what none of these lists names; nothing where one of them can't be read, and while a backup is made.
-    pub fn keep(&self, lists: impl Iterator<Item = Result<Vec<u8>>>) -> Result<()> {
+    /// Removes what none of the lists of the folder names; nothing where one of them can't be read, and while a backup is made.
+    pub fn keep<L: Iterator<Item = Result<Vec<u8>>>>(&self, lists: impl FnOnce() -> Result<L>) -> Result<()> {
         let Ok(lock) = File::open(&self.0) else { return Ok(()) };
         match lock.try_lock() {
             Ok(()) => {}
@@ -165,7 +169,7 @@ impl Pool {
             Err(TryLockError::Error(err)) => return Err(Error::internal(err)),
         }
         let mut named = HashSet::new();
-        for list in lists {
+        for list in lists()? {
             let Ok(list) = list else { return Ok(()) };
             for line in list.lines() {
                 named.insert(Line::parse(&line.map_err(Error::internal)?)?.sha256);
@@ -179,6 +183,21 @@ impl Pool {
             }
         }
         Ok(())
+    }
+}
+
+impl Pool {
+    /// Keeps all of it in place for as long as what is returned is held; none without a pool.
+    pub fn hold(&self) -> Result<Option<File>> {
+        let Ok(lock) = File::open(&self.0) else { return Ok(None) };
+        lock.lock_shared().map_err(Error::internal)?;
+        Ok(Some(lock))
+    }
+
+    /// Whether its files can be linked from a folder.
+    pub fn is_on_disk_of(&self, folder: &Path) -> bool {
+        let disk = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
+        disk(&self.0) == disk(folder)
     }
 }
 
@@ -212,22 +231,26 @@ impl Source {
 }
 
 fn has_content(path: &Path, sha256: &str) -> bool {
-    let sum = File::open(path).and_then(|mut file| archive::copy_with_checksum(&mut file, &mut io::sink(), &mut |_| ()));
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        return false;
+    }
+    let sum = regular_file::open(path).and_then(|mut file| archive::copy_with_checksum(&mut file, &mut io::sink(), &mut |_| ()));
     sum.is_ok_and(|(_, sum)| sum == sha256)
 }
 
-/// Fails if a file of an unpacked list is neither at its source nor in its place.
-pub(super) fn require(list: &Path, source: &Source, store: Option<&Store>, progress: Progress) -> Result<()> {
+/// Fails if a file of an unpacked list is neither at its source nor in its place. Returns those that are in their places, unchanged.
+pub(super) fn require(list: &Path, source: &Source, store: Option<&Store>, progress: Progress) -> Result<HashSet<FileId>> {
     let lines = read(list)?;
-    let (mut known, mut missing) = (HashSet::new(), Vec::new());
-    for (done, Line { organisation, id, bytes, sha256 }) in lines.iter().enumerate() {
+    let (mut known, mut missing, mut in_place) = (HashSet::new(), Vec::new(), HashSet::new());
+    for (done, Line { organisation, id, sha256, .. }) in lines.iter().enumerate() {
         progress("checking files", done as u64, lines.len() as u64);
-        let is_there = || store.is_some_and(|store| is_in_place(store, *organisation, *id, *bytes));
-        if !known.contains(sha256) && !is_there() {
+        if store.is_some_and(|store| has_content(&store.path(*organisation, *id), sha256)) {
+            in_place.insert(*id);
+        } else if !known.contains(sha256) {
             if source.has(sha256) { _ = known.insert(sha256.clone()) } else { missing.push(sha256) }
         }
     }
-    let Some(first) = missing.first() else { return Ok(()) };
+    let Some(first) = missing.first() else { return Ok(in_place) };
     let place = source.path(first).map_or_else(|| "the backup".into(), |path| path.display().to_string());
     Err(Error::failed(format!(
         "{} of {} files of the backup are missing or damaged, the first is {place}: put them there, or leave all files out with --without-files",
@@ -236,8 +259,16 @@ pub(super) fn require(list: &Path, source: &Source, store: Option<&Store>, progr
     )))
 }
 
-/// Puts the files of an unpacked list in their places, and moves those that it does not name into `former`.
-pub(super) fn put(list: &Path, source: &Source, store: &Store, data: &Path, former: &Path) -> Result<()> {
+/// Puts the files of an unpacked list in their places but for those that are `in_place`, and moves those that it does not name into
+/// `former`.
+pub(super) fn put(
+    list: &Path,
+    source: &Source,
+    in_place: &HashSet<FileId>,
+    store: &Store,
+    data: &Path,
+    former: &Path,
+) -> Result<()> {
     let failed = |err: io::Error| Error::failed(format!("can't write to {}: {err}", store.folder().display()));
     let lines = read(list)?;
     let named: HashSet<FileId> = lines.iter().map(|line| line.id).collect();
@@ -251,14 +282,15 @@ pub(super) fn put(list: &Path, source: &Source, store: &Store, data: &Path, form
         Ok(())
     })?;
     let mut touched = HashSet::new();
-    for Line { organisation, id, bytes, sha256 } in lines {
+    for Line { organisation, id, sha256, .. } in lines {
         let to = store.path(organisation, id);
-        let Some(from) = source.path(&sha256).filter(|_| !is_in_place(store, organisation, id, bytes)) else { continue };
+        let Some(from) = source.path(&sha256).filter(|_| !in_place.contains(&id)) else { continue };
         let folder = to.parent().expect("it lies in a folder").to_owned();
         make_folder(folder.parent().expect("that of its organisation"), data).map_err(failed)?;
         make_folder(&folder, data).map_err(failed)?;
-        link_or_copy(&from, &to).map_err(failed)?;
-        touched.insert(folder);
+        link_or_copy(&from, &to, data).map_err(failed)?;
+        File::open(&to).and_then(|file| file.sync_all()).map_err(failed)?;
+        touched.extend([folder.parent().expect("that of its organisation").to_owned(), store.folder().to_owned(), folder]);
     }
     touched.iter().try_for_each(|folder| File::open(folder)?.sync_all()).map_err(failed)
 }
@@ -268,31 +300,53 @@ fn read(list: &Path) -> Result<Vec<Line>> {
     lines.map(|line| Line::parse(&line.map_err(Error::internal)?)).collect()
 }
 
-fn is_in_place(store: &Store, organisation: OrganisationId, id: FileId, bytes: u64) -> bool {
-    store.path(organisation, id).metadata().is_ok_and(|found| found.len() == bytes)
-}
-
-/// Gives a file a second name where the disk is the same, and else a copy. Whatever had the name is replaced.
-fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::remove_file(to) {
-        Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
-        _ => {}
-    }
-    if fs::hard_link(from, to).is_ok() {
+/// Gives a file a second name where the disk is the same and it is the data folder's owner's, and else a copy. Whatever had the name is
+/// replaced.
+fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()> {
+    remove(to)?;
+    // Whoever else owns it could change it later, and a link to another place would lead there.
+    let is_own = fs::symlink_metadata(from).is_ok_and(|found| found.is_file() && owns(data, &found));
+    if is_own && fs::hard_link(from, to).is_ok() {
         return Ok(());
     }
-    let draft = to.with_extension("partial");
-    fs::copy(from, &draft)?;
-    File::open(&draft)?.sync_all()?;
-    db::give_to_folder_owner(&draft, draft.parent().expect("it lies in a folder"))?;
+    let draft = to.with_extension(format!("{}.partial", std::process::id()));
+    remove(&draft)?;
+    let mut copy = File::options().create_new(true).write(true).mode(0o600).open(&draft)?;
+    io::copy(&mut regular_file::open(from)?, &mut copy)?;
+    copy.sync_all()?;
+    db::give_to_folder_owner(&draft, data)?;
     fs::rename(draft, to)
 }
 
-/// Makes a folder of the data folder's owner alone, unless it is there.
-fn make_folder(folder: &Path, data: &Path) -> io::Result<()> {
+/// Whether both are names of one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let inode = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    inode(one).is_some_and(|found| inode(other) == Some(found))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        _ => Ok(()),
+    }
+}
+
+fn owns(folder: &Path, file: &fs::Metadata) -> bool {
+    fs::metadata(folder).is_ok_and(|folder| folder.uid() == file.uid())
+}
+
+/// Makes a folder of the owner of another alone, unless it is there.
+fn make_folder(folder: &Path, owner: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(folder) {
-        Ok(()) => db::give_to_folder_owner(folder, data),
-        Err(err) if err.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Ok(()) => db::give_to_folder_owner(folder, owner),
+        // A link could lead out of the folder.
+        Err(err) if err.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
         Err(err) => Err(err),
     }
+}
+
+/// Whether a folder is inside the data folder. What a command writes there belongs to the owner of the data folder, even if
+/// root runs it.
+pub(super) fn is_within(folder: &Path, data: &Path) -> bool {
+    folder.canonicalize().ok().zip(data.canonicalize().ok()).is_some_and(|(folder, data)| folder.starts_with(data))
 }

@@ -14,7 +14,7 @@ use std::{
 
 use rustix::process::geteuid;
 
-use self::files::{List, Pool, Source};
+use self::files::{List, Pool, Source, is_within};
 pub use self::{
     files::Files,
     restore::{Restored, restore},
@@ -253,8 +253,8 @@ pub fn keep_newest(folder: &Path, keep: usize, now: Time) -> Result<()> {
     for (_, path) in &all[..all.len().saturating_sub(keep)] {
         fs::remove_file(path).map_err(|err| Error::failed(format!("can't delete {}: {err}", path.display())))?;
     }
-    let left = named(folder)?.into_iter();
-    Pool::beside(folder).keep(left.map(|(_, path)| archive::first_part(open(&path)?, files::LIST)))
+    let lists = || Ok(named(folder)?.into_iter().map(|(_, path)| archive::first_part(open(&path)?, files::LIST)));
+    Pool::beside(folder).keep(lists)
 }
 
 /// The backups in a folder that have the usual names, the oldest first. Names of times to come don't count: the clock was wrong
@@ -298,12 +298,6 @@ fn is_own(path: &Path, kind: fn(&fs::Metadata) -> bool) -> bool {
 
 fn open(path: &Path) -> Result<File> {
     regular_file::open(path).map_err(|err| Error::failed(format!("can't read the backup {}: {err}", path.display())))
-}
-
-/// Whether a folder is inside the data folder. What a command writes there belongs to the owner of the data folder, even if
-/// root runs it.
-fn is_within(folder: &Path, data: &Path) -> bool {
-    folder.canonicalize().ok().zip(data.canonicalize().ok()).is_some_and(|(folder, data)| folder.starts_with(data))
 }
 
 fn folder_of(path: &Path) -> &Path {

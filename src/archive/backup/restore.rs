@@ -18,6 +18,7 @@ use crate::{
     db::{self, snapshot},
     error::{Error, Result},
     files::Store,
+    id::FileId,
     time::Time,
 };
 
@@ -61,7 +62,7 @@ pub fn restore(
     let begun = prepare(from, beside, without_files, folder, progress)
         .and_then(|prepared| Ok((prepared, db::lock_files(folder)?, db::FileReplacement::begin(folder, now).map_err(failed)?)))
         .inspect_err(|_| discard(folder));
-    let (Prepared { manifest, source }, _files, moving) = begun?;
+    let (Prepared { manifest, source, in_place, _pool }, _files, moving) = begun?;
     let former = moving.keep_former().map_err(failed)?;
     if let Some(former) = &former {
         db::give_to_folder_owner(former, folder).map_err(failed)?;
@@ -77,7 +78,7 @@ pub fn restore(
             db::give_to_folder_owner(&entry.path(), folder).map_err(failed)?;
         }
         let kept = store.folder().join(now.strftime(db::FORMER));
-        files::put(&staging.join(files::LIST), &source, &store, folder, &kept)?;
+        files::put(&staging.join(files::LIST), &source, &in_place, &store, folder, &kept)?;
     }
     moving.remove_marker().map_err(failed)?;
     discard(folder);
@@ -89,6 +90,10 @@ struct Prepared {
     manifest: Manifest,
     /// Of the files of messages, where the backup has some.
     source: Option<Source>,
+    /// Those that need not be put there.
+    in_place: HashSet<FileId>,
+    /// Keeps the pool as it was checked.
+    _pool: Option<File>,
 }
 
 fn prepare(from: impl Read, beside: Option<&Path>, without_files: bool, folder: &Path, progress: Progress) -> Result<Prepared> {
@@ -101,10 +106,17 @@ fn prepare(from: impl Read, beside: Option<&Path>, without_files: bool, folder: 
         Some(beside) => unpacked.take_source(Source::Pool(Pool::beside(beside))),
         None => unpacked.take_source(Source::Nowhere),
     });
-    if let Some(source) = source.as_ref().filter(|_| !without_files) {
-        files::require(&staging.join(files::LIST), source, Store::existing(folder).as_ref(), progress)?;
+    let pool = if let Some(Source::Pool(pool)) = &source { pool.hold()? } else { None };
+    if let (Some(Source::Pool(pool)), Some(files)) = (&source, unpacked.manifest.files)
+        && !pool.is_on_disk_of(folder)
+    {
+        db::require_space(folder, files.bytes, 0, "the files of the backup")?;
     }
-    Ok(Prepared { manifest: unpacked.manifest, source })
+    let in_place = match source.as_ref().filter(|_| !without_files) {
+        Some(source) => files::require(&staging.join(files::LIST), source, Store::existing(folder).as_ref(), progress)?,
+        None => HashSet::new(),
+    };
+    Ok(Prepared { manifest: unpacked.manifest, source, in_place, _pool: pool })
 }
 
 /// Removes what was unpacked.
@@ -166,6 +178,8 @@ impl Destination for Staging<'_> {
         match self.files.filter(|_| manifest.files.is_some_and(|files| files.contents > 0)) {
             Some(folder) => {
                 _ = fs::remove_dir_all(folder);
+                let disk = folder.ancestors().find(|path| path.exists()).unwrap_or(self.folder);
+                db::require_space(disk, manifest.files.map_or(0, |files| files.bytes), 0, "the unpacked files")?;
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|err| unwritable(folder, &err))
             }
             None => Ok(()),
@@ -183,7 +197,9 @@ impl Destination for Staging<'_> {
     fn file(&mut self, sha256: &str) -> Result<Option<Box<dyn Write>>> {
         self.seen.insert(sha256.to_owned());
         let Some(folder) = self.files else { return Ok(Some(Box::new(io::sink()))) };
-        let file = File::options().create(true).truncate(true).write(true).mode(0o600).open(folder.join(sha256));
+        let path = folder.join(sha256);
+        let file = File::options().create_new(true).write(true).mode(0o600).open(&path);
+        let file = file.and_then(|file| db::give_to_folder_owner(&path, self.folder.parent().unwrap_or(folder)).map(|()| file));
         Ok(Some(Box::new(file.map_err(|err| unwritable(folder, &err))?)))
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         inventory::{self, Listed},
         removal,
     },
-    error::Result,
+    error::{Error, Result},
     files::Store,
     time::Time,
 };
@@ -28,6 +28,7 @@ const UNNAMED_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// Each file lies in its place, unchanged, and nothing else does.
 pub fn check(data: &Path, conn: &Connection) -> Result<Vec<Finding>> {
     let Some(store) = Store::existing(data) else { return Ok(Vec::new()) };
+    let _held = store.hold().map_err(Error::internal)?; // a running server removes nothing meanwhile
     let (mut sound, mut missing, mut altered, mut unnamed) = (0_u64, Vec::new(), Vec::new(), Vec::new());
     inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
         let path = store.path(organisation, id);

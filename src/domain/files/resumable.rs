@@ -67,7 +67,12 @@ pub fn find(conn: &Connection, caller: Caller, id: FileId, now: Time) -> Result<
         .optional()?;
     let found = match arriving {
         Some(upload) => Found::Arriving(upload),
-        None => Found::Whole(record::find(conn, id)?.filter(|file| file.user == caller.user).ok_or(UNKNOWN)?),
+        None => {
+            // A token of some channels learns nothing of what others show.
+            let may_know =
+                |file: &File| file.user == caller.user && (file.message.is_none() || !caller.grant.is_channel_limited());
+            Found::Whole(record::find(conn, id)?.filter(may_know).ok_or(UNKNOWN)?)
+        }
     };
     let organisation = match &found {
         Found::Arriving(upload) => upload.organisation,
@@ -89,8 +94,16 @@ pub fn forget(tx: &mut Tx, caller: Caller, id: FileId) -> Result<()> {
     if forgotten == 1 { Ok(()) } else { Err(UNKNOWN) }
 }
 
-/// Forgets up to `limit` uploads that have expired. Their bytes are then no file's.
-pub fn forget_expired(tx: &mut Tx, limit: u32) -> Result<usize> {
-    let sql = "delete from uploads where id in (select id from uploads where expires_at <= ?1 order by expires_at limit ?2)";
-    Ok(tx.prepare_cached(sql)?.execute((tx.now(), limit))?)
+/// Up to `limit` uploads that have expired, whose bytes are to be removed.
+pub fn expired(conn: &Connection, now: Time, limit: u32) -> Result<Vec<FileId>> {
+    let mut select = conn.prepare_cached("select id from uploads where expires_at <= ?1 order by expires_at limit ?2")?;
+    Ok(select.query_map((now, limit), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Forgets uploads that have expired and whose bytes are gone.
+pub fn forget_expired(tx: &mut Tx, ids: &[FileId]) -> Result<()> {
+    for id in ids {
+        tx.prepare_cached("delete from uploads where id = ?1 and expires_at <= ?2")?.execute((id, tx.now()))?;
+    }
+    Ok(())
 }

@@ -49,9 +49,11 @@ fn current(conn: &View, caller: Caller) -> Result<Option<OrganisationId>> {
 
 fn require_room(conn: &View, organisation: OrganisationId, bytes: u64) -> Result<()> {
     let most = conn.site().files.per_organisation;
-    let sql = "select bytes from file_totals where organisation_id = ?1";
-    let taken: Option<i64> = conn.prepare_cached(sql)?.query_row([organisation], |row| row.get(0)).optional()?;
-    if (taken.unwrap_or(0) as u64).saturating_add(bytes) <= most {
+    // With what uploads in pieces have been promised.
+    let sql = "select coalesce((select bytes from file_totals where organisation_id = ?1), 0)
+          + coalesce((select sum(length) from uploads where organisation_id = ?1), 0)";
+    let taken: i64 = conn.prepare_cached(sql)?.query_row([organisation], |row| row.get(0))?;
+    if taken.cast_unsigned().saturating_add(bytes) <= most {
         return Ok(());
     }
     let says = format!("the files of this organisation may have {most} bytes together, and these would be more");

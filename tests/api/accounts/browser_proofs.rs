@@ -150,7 +150,9 @@ async fn no_other_origin_is_allowed_to_send_credentials_or_the_clients_header() 
             let header = |name: &str| reply.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
             assert_eq!(header("access-control-allow-origin").as_deref(), Some(origin));
             let headers = header("access-control-allow-headers").unwrap();
-            assert_eq!(headers, "authorization, content-type, mcp-protocol-version, tidings-user, x-notification-token");
+            let tus = "tus-resumable, upload-length, upload-metadata, upload-offset, x-http-method-override";
+            let all = format!("authorization, content-type, mcp-protocol-version, tidings-user, {tus}, x-notification-token");
+            assert_eq!(headers, all);
             assert_eq!(header("access-control-allow-credentials"), None);
         }
         assert_eq!(statuses(&browser, &[(CLIENT, "1"), (ORIGIN, origin)]).await, COUNTS_NOT);

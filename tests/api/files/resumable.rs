@@ -147,7 +147,7 @@ async fn lengths_and_names_are_checked_before_the_first_byte() {
     })
     .await;
     let (ada, ..) = server.ada_and_grace().await;
-    ada.begin("fits", 1000).await;
+    let first = ada.begin("fits", 1000).await;
     let refused = ada.try_begin("longer", 1001).await.refused(413, Code::BodyTooLarge);
     assert_eq!(refused["limit"], 1000);
     for length in ["", "-1", "five", "1e3", "18446744073709551616", "9223372036854775808"] {
@@ -159,9 +159,13 @@ async fn lengths_and_names_are_checked_before_the_first_byte() {
         Reply::of(ada.tus("POST", "", &headers), metadata, "").await.refused(400, Code::InvalidValue);
     }
     Reply::of(ada.tus("POST", "?organisation_id=none", &[("upload-length", "5")]), "", "").await.refused(400, Code::InvalidValue);
-    ada.upload_one("others", &[b'x'; 1000]).await;
-    ada.begin("fits", 500).await;
-    ada.try_begin("full", 501).await.refused(422, Code::FilesFull);
+    // What was promised to one that has not come counts.
+    ada.upload(&[("others", &[b'x'; 501])]).await.refused(422, Code::FilesFull);
+    ada.upload_one("others", &[b'x'; 400]).await;
+    ada.try_begin("full", 101).await.refused(422, Code::FilesFull);
+    let last = ada.begin("fits", 100).await;
+    ada.append(&last, 0, &[b'x'; 100]).await.expect(204);
+    ada.cancel(&first).await.expect(204);
     for (name, kept) in [("../../plan\u{202e}.txt", "plan.txt"), ("", "file")] {
         let told = ada.tell(&ada.begin(name, 5).await).await;
         assert_eq!(told.headers()["upload-metadata"], format!("filename {}", BASE64_STANDARD.encode(kept)));
@@ -345,8 +349,11 @@ async fn a_person_has_a_hundred_uploads_at_once_and_each_goes_on_for_a_day() {
     server.sql("update uploads set expires_at = 1");
     assert_eq!(ada.tell(&last).await.status(), 404);
     ada.append(&last, 0, b"notes").await.refused(404, Code::FileNotFound);
+    let arrived = server.folder().join("files/incoming").join(&last);
+    fs::write(&arrived, b"note").unwrap();
     let server = server.restart().await;
     eventually(|| server.count("uploads") == 0).await;
+    assert!(!arrived.exists());
 }
 
 #[tokio::test]

@@ -72,7 +72,10 @@ export function createUploading({ base, XMLHttpRequest, getUser, headers: common
      */
     async append(path, offset, piece, { signal, progress }) {
       const headers = { 'Upload-Offset': String(offset), 'Content-Type': 'application/offset+octet-stream' }
-      return Number((await ask('PATCH', path, { headers, body: piece, signal, progress })).getResponseHeader('Upload-Offset'))
+      const arrived = Number((await ask('PATCH', path, { headers, body: piece, signal, progress })).getResponseHeader('Upload-Offset'))
+      // What stands between may answer by itself.
+      if (arrived !== offset + piece.size) throw new Unreachable(new SyntaxError('no offset'))
+      return arrived
     },
 
     /** @param {string} path */

@@ -1,8 +1,8 @@
 // The files that a person adds to what they write: they go to the server while it is being written, two at once, and outlive cuts,
 // restarts and the tab. A file belongs to a draft until what is written is posted, and then to the post.
 //
-// Each is kept until its message is there, with its bytes as long as all of them together are no more than KEPT. Of the tabs of a
-// user one uploads it, by a lease; another takes over where that one has ended.
+// Each is kept until its message is there (upload-records.js). Of the tabs of a user one uploads it, by a lease; another takes over where
+// that one has ended.
 
 import { backoff } from '../base/clock.js'
 import { batch, computed, signal } from '../base/signal.js'
@@ -10,12 +10,11 @@ import { fileOf } from '../net/uploading.js'
 import { isTransient, Refusal } from '../net/request.js'
 import { newId } from './ids.js'
 import { createLease } from './lease.js'
+import { createUploadRecords } from './upload-records.js'
 
 /** Bytes of a request. */
 const PIECE = 8 << 20
 const AT_ONCE = 2
-/** Bytes that are kept in the browser. */
-const KEPT = 100 * 1_000_000
 /** The server keeps a file so long for its message. Milliseconds. */
 const DAY_MS = 24 * 3600_000
 /** Files of a message. */
@@ -38,7 +37,7 @@ export const MOST = 10
  * @property {any} error
  */
 
-/** @typedef {Pick<Upload, 'draft' | 'organisation' | 'width' | 'height'> & { file: File }} Added */
+/** @typedef {Pick<Upload, 'draft' | 'organisation'> & { file: File }} Added */
 
 /**
  * @param {object} options
@@ -50,6 +49,7 @@ export const MOST = 10
  * @param {() => void} options.arrived A file is there, so that its post may go.
  */
 export function createUploads({ uploading, api, records, clock, locks, arrived }) {
+  const storage = createUploadRecords(records)
   const all = signal(/** @type {Upload[]} */ ([]))
   /** The bytes of those that this tab has, by id. @type {Map<string, Blob>} */
   const bytes = new Map()
@@ -57,19 +57,17 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
   const sent = new Map()
   /** What ends a transfer. @type {Map<string, AbortController>} */
   const running = new Map()
-  /** Those whose bytes the browser does not keep. */
-  const unkept = signal(/** @type {ReadonlySet<string>} */ (new Set()))
   /** Transfers that wait for the network, and for their turn. @type {Set<() => void>} */
   const asleep = new Set()
   /** @type {(() => void)[]} */
   const queue = []
+  /** Whether all that is kept was read. */
+  let isRead = false
   let free = AT_ONCE
   let isEnded = false
 
   /** @param {string} id */
   const find = id => all.peek().find(each => each.id === id)
-  const recordOf = (/** @type {string} */ id) => `upload/${id}`
-  const bytesOf = (/** @type {string} */ id) => `bytes/${id}`
   /** @param {string} id */
   const progress = id => {
     const known = sent.get(id) ?? signal(0)
@@ -81,22 +79,12 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
   const update = async (id, change) => {
     all.value = all.peek().map(each => (each.id === id ? { ...each, ...change } : each))
     const now = find(id)
-    if (now) await keep(now)
+    if (now) await storage.set(now)
   }
-  /** @param {Upload} upload */
-  const keep = async upload => {
-    const state = upload.state === 'sending' ? 'waiting' : upload.state
-    await (await records).set(recordOf(upload.id), { ...upload, state, error: plain(upload.error) }).catch(() => {})
-  }
-  /** @param {Upload} upload @param {Blob} file */
-  const keepBytes = async ({ id }, file) => {
-    const others = all.peek().filter(each => each.id !== id && each.state !== 'done' && !unkept.peek().has(each.id))
-    try {
-      if (others.reduce((sum, { size }) => sum + size, file.size) > KEPT) throw new RangeError('too many bytes')
-      await (await records).set(bytesOf(id), file)
-    } catch {
-      if (find(id)) unkept.value = new Set([...unkept.peek(), id])
-    }
+  /** Takes over what another tab has made of one, unless something newer is on its way to storage. @param {Upload} kept */
+  const takeOver = kept => {
+    if (storage.isWriting(kept.id) || find(kept.id)?.state === 'sending') return
+    all.value = all.peek().map(each => (each.id === kept.id ? kept : each))
   }
   /** Forgets an upload here. @param {string} id */
   const drop = id => {
@@ -108,8 +96,7 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
   /** @param {string} id */
   const forget = async id => {
     drop(id)
-    const kept = await records
-    await Promise.all([kept.delete(recordOf(id)), kept.delete(bytesOf(id))]).catch(() => {})
+    await storage.delete(id)
   }
 
   /** Runs something when no more than AT_ONCE others are. @param {() => Promise<void>} run */
@@ -179,13 +166,14 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
     if (running.has(id)) return
     const ending = new AbortController()
     running.set(id, ending)
-    const lease = createLease({ name: () => recordOf(id), records, clock, locks })
+    const lease = createLease({ name: () => `upload/${id}`, records, clock, locks })
     await lease(async () => {
-      const kept = await (await records).get(recordOf(id)).catch(() => undefined)
-      const own = find(id)
-      // Another tab has uploaded it, or taken it back.
-      if (own && kept && kept.state !== own.state) all.value = all.peek().map(each => (each.id === id ? kept : each))
-      if (own && !kept && !bytes.has(id)) drop(id)
+      const kept = await storage.get(id)
+      // Another tab has uploaded it, or is done with it.
+      if (kept) takeOver(kept)
+      else if (storage.isStored(id)) drop(id)
+      const file = bytes.get(id) ?? await storage.bytes(id)
+      if (file) bytes.set(id, file)
       if (find(id)) await transfer(id, ending.signal)
     })
     if (running.get(id) === ending) running.delete(id)
@@ -194,18 +182,26 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
 
   /** Takes in what other tabs, or an earlier one, have kept. */
   const readKept = async () => {
-    const kept = (await (await records).list('upload/').catch(() => [])).map(([, upload]) => /** @type {Upload} */ (upload))
+    isRead = false
+    const { kept, gone } = await storage.read()
+    gone.forEach(drop)
     for (const upload of kept) {
-      if (find(upload.id)) continue
-      if (upload.at < clock.now() - DAY_MS) void forget(upload.id)
-      else {
-        const file = await (await records).get(bytesOf(upload.id)).catch(() => undefined)
-        if (find(upload.id)) continue
-        if (file) bytes.set(upload.id, file)
-        all.value = [...all.peek(), upload].sort((one, other) => one.at - other.at)
-        if (upload.state === 'waiting') void begin(upload.id)
-      }
+      if (find(upload.id)) takeOver(upload)
+      else await takeIn(upload)
     }
+    isRead = true
+  }
+  /** @param {Upload} upload */
+  const takeIn = async upload => {
+    const file = await storage.bytes(upload.id)
+    if (find(upload.id)) return
+    const isOld = upload.at < clock.now() - DAY_MS
+    if (isOld && !file) return void forget(upload.id)
+    if (file) bytes.set(upload.id, file)
+    // The server has forgotten what it had of an old one.
+    const now = isOld ? /** @type {Upload} */ ({ ...upload, path: null, state: 'waiting', error: null, at: clock.now() }) : upload
+    all.value = [...all.peek(), now].sort((one, other) => one.at - other.at)
+    if (now.state === 'waiting') void begin(now.id)
   }
 
   return {
@@ -218,8 +214,7 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
     /** How much of one has arrived, in bytes. Reactive. @param {Upload} upload */
     sent: ({ id, state, size }) => (state === 'done' ? size : progress(id).value),
 
-    /** Whether one outlives the tab. Reactive. @param {string} id */
-    isKept: id => !unkept.value.has(id),
+    isKept: storage.isKept,
 
     /** Its bytes, where this tab has them. @param {string} id */
     bytes: id => bytes.get(id),
@@ -227,16 +222,20 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
     /** How many belong to drafts. */
     unsent: () => all.peek().filter(each => each.draft !== '').length,
 
-    /** @param {Added} added */
+    /** @param {Added} added @returns {string} Its id. */
     add({ file, ...rest }) {
       /** @type {Upload} */
-      const upload = { ...rest, id: newId(), name: file.name, type: file.type, size: file.size, description: '', at: clock.now(), path: null,
-        state: 'waiting', error: null }
+      const upload = { ...rest, id: newId(), name: file.name, type: file.type, size: file.size, width: null, height: null, description: '',
+        at: clock.now(), path: null, state: 'waiting', error: null }
       bytes.set(upload.id, file)
       all.value = [...all.peek(), upload]
-      void keepBytes(upload, file)
-      void keep(upload).then(() => begin(upload.id))
+      void storage.setBytes(upload.id, file, all.peek().filter(({ state }) => state !== 'done'))
+      void storage.set(upload).then(() => begin(upload.id))
+      return upload.id
     },
+
+    /** @param {string} id @param {{ width: number, height: number }} size Of a picture. */
+    measured: (id, { width, height }) => void update(id, { width, height }),
 
     /** @param {string} id @param {string} description */
     describe: (id, description) => void update(id, { description }),
@@ -250,7 +249,7 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
      * @param {readonly string[]} ids
      */
     media(ids) {
-      const found = ids.map(id => find(id) ?? { path: id, description: '', state: 'done' })
+      const found = ids.map(id => find(id) ?? { path: id, description: '', state: isRead ? 'done' : 'waiting' })
       return found.every(({ state }) => state === 'done')
         ? found.map(({ path, description }) => ({ id: fileOf(path ?? ''), description })) : null
     },
@@ -262,12 +261,20 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
       void begin(id)
     },
 
-    /** The person does not want it any more: the server ends it, too. @param {string} id */
-    remove(id) {
-      const path = find(id)?.path
-      const isWhole = find(id)?.state === 'done'
-      void forget(id)
-      if (path) void (isWhole ? api.deleteFile(fileOf(path)) : uploading.end(path)).catch(() => {})
+    /**
+     * The person does not want it any more: the server ends it, too, unless another tab has posted it or is done with it.
+     *
+     * @param {string} id
+     * @param {boolean} [isPosts] Whether it is a post's, and not a draft's.
+     */
+    async remove(id, isPosts = false) {
+      const own = find(id)
+      drop(id)
+      const kept = await storage.get(id)
+      if (storage.isStored(id) && (!kept || (kept.draft === '') !== isPosts)) return
+      const { path = null, state = '' } = kept ?? own ?? {}
+      await forget(id)
+      if (path) await (state === 'done' || own?.state === 'done' ? api.deleteFile(fileOf(path)) : uploading.end(path)).catch(() => {})
     },
 
     /** Their message is there. @param {readonly string[]} ids */
@@ -289,6 +296,3 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
 
 /** Whether it may go on later: also where another request goes on with it, and where a session is taken up again. @param {unknown} error */
 const isPassing = error => isTransient(error) || (error instanceof Refusal && [401, 409].includes(error.status))
-
-/** An error as it can be kept. @param {any} error */
-const plain = error => error && { status: error.status, code: error.code, message: error.message, fields: error.fields, limit: error.limit }

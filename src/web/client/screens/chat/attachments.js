@@ -22,25 +22,23 @@ const FINAL = new Set(['body_too_large', 'lost'])
  * @param {string} draft
  * @param {readonly File[]} files
  */
-export async function addFiles(store, draft, files) {
+export function addFiles(store, draft, files) {
   const room = MOST - store.uploads.of(draft).peek().length
   if (files.length > room) say(t('chat.mostFiles', { count: MOST }))
   for (const file of files.slice(0, room)) {
-    const organisation = store.organisation.peek()?.id ?? ''
-    store.uploads.add({ file, draft, organisation, ...await sizeOf(file) })
+    const id = store.uploads.add({ file, draft, organisation: store.organisation.peek()?.id ?? '' })
+    if (isPicture(file.type)) void measure(store, id, file)
   }
 }
 
-/** The size of a picture, so that it has its room from the start. @param {File} file */
-async function sizeOf(file) {
-  if (!isPicture(file.type)) return { width: null, height: null }
+/** Finds the size of a picture, so that it has its room from the start. @param {Store} store @param {string} id @param {File} file */
+async function measure(store, id, file) {
   try {
     const bitmap = await createImageBitmap(file)
-    const { width, height } = bitmap
+    store.uploads.measured(id, bitmap)
     bitmap.close()
-    return { width, height }
   } catch {
-    return { width: null, height: null }
+    // It is no picture, whatever its name says: the server tells later.
   }
 }
 

@@ -60,7 +60,7 @@ function composer(options) {
     send(options, field)
   }
   const add = (/** @type {File[]} */ added) => {
-    void addFiles(store, field.key, added)
+    addFiles(store, field.key, added)
     area.focus()
   }
   area.addEventListener('paste', pasting(add))

@@ -57,8 +57,8 @@ export const mediaNode = media => {
   return kind === 'video' || kind === 'audio' ? player(media, kind) : card(media)
 }
 
-/** The server asks for the right to read it each time. @param {Media} media */
-const place = ({ id, file_name: name }) => `/api/v1/files/${id}/${encodeURIComponent(name)}`
+/** The server asks for the right to read it each time. `link` at the end is an operation. @param {Media} media */
+const place = ({ id, file_name: name }) => `/api/v1/files/${id}/${name === 'link' ? 'file' : encodeURIComponent(name)}`
 
 /** @param {Media} media */
 const source = media => media.local ? localAddress(media.local) : place(media)

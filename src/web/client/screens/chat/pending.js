@@ -21,12 +21,12 @@ export function pendingNote(store, pending) {
     store.drafts.set(key, draft ? `${text}\n${draft}` : text)
   }
   const discard = () => {
-    pending()?.files.forEach(store.uploads.remove)
+    pending()?.files.forEach(each => store.uploads.remove(each, true))
     store.outgoing.discard(id())
   }
   const takeOut = (/** @type {string} */ file) => {
     const now = pending()
-    store.uploads.remove(file)
+    store.uploads.remove(file, true)
     if (now) store.outgoing.takeOut(now, file)
   }
   const arriving = () => store.uploads.named(pending()?.files ?? []).filter(each => each.state !== 'done')
