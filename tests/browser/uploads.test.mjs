@@ -64,6 +64,8 @@ for (const kind of BROWSERS) {
       await until('both are there', () => isWhole(page))
       assert.deepEqual(await names(page), ['quay at dawn.png', 'Plan.pdf'])
       await page.type('.attachment input[type="text"]', 'The quay in the morning')
+      await page.keyboard.press('Enter')
+      assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'TEXTAREA', 'Enter sends nothing yet')
       await accessible(page, 'a composer with files')
       await pictures(page, kind, 'composer-files')
       await write(page, 'Look at this')
@@ -84,6 +86,32 @@ for (const kind of BROWSERS) {
       await hand(page, '.side', [{ name: 'lost.txt', type: 'text/plain', base64: '' }])
       await sees(page, 'Files can’t be added here.')
       assert.deepEqual(await names(page), [])
+    })
+
+    await t.test('what is dragged over the talk is told where it would go', async () => {
+      const over = name => page.evaluate(name => {
+        const data = new DataTransfer()
+        data.items.add(new File(['x'], 'x.txt'))
+        document.querySelector('.main .talk').dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }))
+      }, name)
+      const told = () => page.$eval('.main .column', each => getComputedStyle(each, '::after').content)
+      await over('dragover')
+      assert.match(await told(), /Drop files here/)
+      await pictures(page, kind, 'dropping')
+      await over('dragleave')
+      assert.equal(await told(), 'none')
+    })
+
+    await t.test('sound and video are played', async () => {
+      const wav = Buffer.concat([Buffer.from('RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data', 'latin1'), Buffer.from([0x40, 0x1f, 0, 0]), Buffer.alloc(8000, 128)])
+      await choose(page, file('horn.wav', wav), file('fog.webm', Buffer.from('1a45dfa39f4286810142f7810142f2810442f381084282847765626d42878104428581', 'hex')))
+      await until('both are there', () => isWhole(page))
+      await write(page, 'Listen')
+      await page.waitForSelector('.main .player audio')
+      await until('its length is known', () => page.$eval('.main .player audio', each => each.duration === 1))
+      await page.waitForSelector('.main .player video')
+      await accessible(page, 'players')
+      await pictures(page, kind, 'players')
     })
 
     await t.test('one that is taken out is gone', async () => {

@@ -3,8 +3,9 @@
 
 use std::{
     collections::HashSet,
+    fmt,
     fs::{self, File, TryLockError},
-    io::{self, BufRead, BufReader, BufWriter, ErrorKind, Seek, Write},
+    io::{self, BufRead, BufReader, Cursor, ErrorKind},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -36,61 +37,47 @@ pub enum Files {
     InPool,
 }
 
-/// A list of files, in a nameless file.
+/// The files of a copy of the database that are on the disk as they should be.
 pub(super) struct List {
-    file: File,
+    lines: Vec<Line>,
     pub totals: FileTotals,
 }
 
 impl List {
-    /// Lists the files of a copy of the database that are on the disk as they should be; none without any.
-    pub fn of(snapshot: &Snapshot, store: &Store, beside: &Path) -> Result<Option<List>> {
-        let mut lines = BufWriter::new(tempfile::tempfile_in(beside).map_err(Error::internal)?);
-        let (mut totals, mut contents) = (FileTotals { count: 0, bytes: 0, contents: 0, missing: 0 }, HashSet::new());
+    /// None where the database names no file.
+    pub fn of(snapshot: &Snapshot, store: &Store) -> Result<Option<List>> {
+        let (mut lines, mut totals, mut contents) = (Vec::new(), FileTotals::default(), HashSet::new());
         snapshot.read(|conn| {
             inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
-                let sum: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+                let line = Line { organisation, id, bytes, sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect() };
                 // One that the disk has lost or changed must not make every backup fail its proof.
-                if !has_content(&store.path(organisation, id), &sum) {
+                if !has_content(&store.path(organisation, id), &line.sha256) {
                     totals.missing += 1;
                     return Ok(());
                 }
-                totals.count += 1;
                 if contents.insert(sha256) {
                     totals.bytes += bytes;
                 }
-                writeln!(lines, "{organisation} {id} {bytes} {sum}").map_err(Error::internal)
+                lines.push(line);
+                Ok(())
             })
         })?;
-        totals.contents = contents.len() as u64;
-        let mut file = lines.into_inner().map_err(|err| Error::internal(err.into_error()))?;
-        file.rewind().map_err(Error::internal)?;
-        Ok((totals.count + totals.missing > 0).then_some(List { file, totals }))
+        (totals.count, totals.contents) = (lines.len() as u64, contents.len() as u64);
+        Ok((totals.count + totals.missing > 0).then_some(List { lines, totals }))
     }
 
     /// The list, as a part.
-    pub fn part(&self) -> Result<File> {
-        self.file.try_clone().map_err(Error::internal)
+    pub fn part(&self) -> Cursor<Vec<u8>> {
+        Cursor::new(self.lines.iter().map(Line::to_string).collect::<String>().into_bytes())
     }
 
     /// Each content once, opened.
-    pub fn contents<'a>(&self, store: &'a Store) -> Result<impl Iterator<Item = Result<FileContent>> + 'a> {
+    pub fn contents<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = Result<FileContent>> + 'a {
         let mut seen = HashSet::new();
-        let lines: Vec<_> =
-            self.lines()?.filter(|line| line.as_ref().map_or(true, |line| seen.insert(line.sha256.clone()))).collect();
-        Ok(lines.into_iter().map(|line| {
-            let Line { organisation, id, bytes, sha256 } = line?;
-            let from = File::open(store.path(organisation, id)).map_err(Error::internal)?;
-            Ok(FileContent { sha256, bytes, from })
-        }))
-    }
-
-    fn lines(&self) -> Result<impl Iterator<Item = Result<Line>> + use<>> {
-        let mut file = self.part()?;
-        file.rewind().map_err(Error::internal)?;
-        let lines: Vec<_> = BufReader::new(file).lines().collect();
-        self.part()?.rewind().map_err(Error::internal)?;
-        Ok(lines.into_iter().map(|line| Line::parse(&line.map_err(Error::internal)?)))
+        self.lines.iter().filter(move |line| seen.insert(&line.sha256)).map(|Line { organisation, id, bytes, sha256 }| {
+            let from = File::open(store.path(*organisation, *id)).map_err(Error::internal)?;
+            Ok(FileContent { sha256: sha256.clone(), bytes: *bytes, from })
+        })
     }
 }
 
@@ -114,6 +101,13 @@ impl Line {
                 _ => None,
             };
         parsed.ok_or_else(|| Error::failed("the list of files in the backup is damaged"))
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Line { organisation, id, bytes, sha256 } = self;
+        writeln!(f, "{organisation} {id} {bytes} {sha256}")
     }
 }
 
@@ -143,11 +137,10 @@ impl Pool {
         let lock = File::open(&self.0).map_err(failed)?;
         lock.lock_shared().map_err(failed)?;
         let mut touched = HashSet::new();
-        for (done, line) in list.lines()?.enumerate() {
-            let Line { organisation, id, sha256, .. } = line?;
-            let (from, to) = (store.path(organisation, id), self.path(&sha256));
+        for (done, Line { organisation, id, sha256, .. }) in list.lines.iter().enumerate() {
+            let (from, to) = (store.path(*organisation, *id), self.path(sha256));
             progress("keeping files", done as u64, list.totals.count);
-            if is_same(&from, &to) || has_content(&to, &sha256) {
+            if is_same(&from, &to) || has_content(&to, sha256) {
                 continue;
             }
             let folder = to.parent().expect("it lies in a folder").to_owned();
@@ -184,9 +177,7 @@ impl Pool {
         }
         Ok(())
     }
-}
 
-impl Pool {
     /// Keeps all of it in place for as long as what is returned is held; none without a pool.
     pub fn hold(&self) -> Result<Option<File>> {
         let Ok(lock) = File::open(&self.0) else { return Ok(None) };

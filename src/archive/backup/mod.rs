@@ -191,7 +191,7 @@ fn write_and_hold<W: Write>(
     // Before the copy: what it names must be there until it is kept.
     let _held = store.as_ref().map(Store::hold).transpose().map_err(Error::internal)?;
     let snapshot = snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
-    let list = store.as_ref().map_or(Ok(None), |store| List::of(&snapshot, store, beside))?;
+    let list = store.as_ref().map_or(Ok(None), |store| List::of(&snapshot, store))?;
     let Snapshot { mut file, version, tables, .. } = snapshot;
     // Read after the database, which may hold what a new key has sealed meanwhile; a key file only gains keys.
     let key = db::existing_key(data)?;
@@ -205,9 +205,9 @@ fn write_and_hold<W: Write>(
             pool = Some(Pool::beside(beside).add(list, store, data, progress)?);
             totals = Some(FileTotals { contents: 0, ..list.totals });
         } else {
-            behind = Box::new(list.contents(store)?);
+            behind = Box::new(list.contents(store));
         }
-        parts.push(Content { name: files::LIST, from: Box::new(list.part()?) });
+        parts.push(Content { name: files::LIST, from: Box::new(list.part()) });
     }
     parts.push(Content { name: db::FILE, from: Box::new(file) });
     parts.push(Content { name: db::KEY, from: Box::new(Cursor::new(key)) });

@@ -320,7 +320,15 @@ async fn an_upload_is_nobody_elses_and_ends_with_the_membership() {
         let piece = client.append(id, 5, b"5").await;
         [client.tell(id).await.status().as_u16(), piece.status, client.cancel(id).await.status]
     };
-    for (client, status) in [(&ada, 404), (&server.anonymous(), 401), (&server.user("eve").await, 404)] {
+    // A cookie counts with the proof that a page of the server asks, and none of it for another person.
+    let cookie = server.anonymous().with("cookie", &server.log_in_by_cookie("grace").await.kept_cookies());
+    for (client, status) in [
+        (&ada, 404),
+        (&server.anonymous(), 401),
+        (&cookie, 401),
+        (&server.user("eve").await, 404),
+        (&ada.bot(&organisation, "admin").await, 404),
+    ] {
         assert_eq!(statuses(client, &id).await, [status; 3]);
     }
     assert_eq!(statuses(&grace, &unknown_id()).await, [404; 3]);
@@ -330,8 +338,25 @@ async fn an_upload_is_nobody_elses_and_ends_with_the_membership() {
     let (reads, posts) = (program(&["read"]).await, program(&["post"]).await);
     assert_eq!(statuses(&reads, &id).await, [403; 3]);
     posts.append(&id, 5, b"56").await.expect(204);
-    ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
+    let member = format!("/organisations/{organisation}/users/{}", grace.user_id);
+    ada.put(&member, json!({ "status": "deactivated" })).await.expect(200);
     assert_eq!(statuses(&grace, &id).await, [404; 3]);
+    ada.put(&member, json!({ "status": "active" })).await.expect(200);
+    assert_eq!(grace.tell(&id).await.status(), 200);
+    ada.delete(&member).await.expect(200);
+    assert_eq!(statuses(&grace, &id).await, [404; 3]);
+}
+
+/// No page elsewhere can send HEAD with a cookie, and no link does.
+#[tokio::test]
+async fn a_page_that_asks_for_the_end_of_an_upload_makes_it_a_file() {
+    let server = Server::start().await;
+    let (ada, ..) = server.ada_and_grace().await;
+    let id = ada.begin("notes.txt", 5).await;
+    fs::write(server.folder().join("files/incoming").join(&id), b"notes").unwrap();
+    let page = server.browser("ada").await;
+    assert_eq!(page.offset(&id).await, 5);
+    assert_eq!(ada.open(&id, &[]).await.bytes().await.unwrap(), &b"notes"[..]);
 }
 
 #[tokio::test]

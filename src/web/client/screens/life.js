@@ -96,7 +96,7 @@ function ended(why) {
 function renew(store) {
   const isHidden = () => document.visibilityState === 'hidden'
   // Drafts and unsent posts come back after a reload, unless the browser keeps nothing.
-  const isIdle = async () => !isBeingWritten(store.keeps()) && (store.keeps() || await store.unsent() === 0)
+  const isIdle = async () => !isBeingWritten(store.keeps()) && store.uploads.areAllKept() && (store.keeps() || await store.unsent() === 0)
   const reload = () => location.reload()
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting

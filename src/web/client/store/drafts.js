@@ -68,9 +68,9 @@ export function createDrafts({ records, tabs }) {
       keep(key)
     },
 
-    /** How many messages were begun and not sent. Edits don't count: their messages were sent, and stand as they were. */
+    /** Where messages were begun and not sent. Edits don't count: their messages were sent, and stand as they were. */
     async unsent() {
-      return (await (await records).list('draft/')).filter(([key]) => !key.startsWith('draft/edit/')).length
+      return (await (await records).list('draft/')).map(([key]) => key.slice('draft/'.length)).filter(key => !key.startsWith('edit/'))
     },
 
     close() {

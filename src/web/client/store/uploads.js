@@ -215,12 +215,14 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
     sent: ({ id, state, size }) => (state === 'done' ? size : progress(id).value),
 
     isKept: storage.isKept,
+    /** Whether a reload would lose one. */
+    areAllKept: () => all.peek().every(({ id, state }) => state === 'done' || storage.isKept(id)),
 
     /** Its bytes, where this tab has them. @param {string} id */
     bytes: id => bytes.get(id),
 
-    /** How many belong to drafts. */
-    unsent: () => all.peek().filter(each => each.draft !== '').length,
+    /** The drafts that have files. */
+    drafts: () => [...new Set(all.peek().map(each => each.draft).filter(Boolean))],
 
     /** @param {Added} added @returns {string} Its id. */
     add({ file, ...rest }) {

@@ -42,8 +42,8 @@ export function createWriting({ base, headers, XMLHttpRequest, api, myId, user, 
       uploads.wake()
       outgoing.wake()
     },
-    /** How many drafts, files in drafts and posts there are. */
-    unsent: async () => await drafts.unsent() + uploads.unsent() + outgoing.all.peek().length,
+    /** How many drafts and posts there are. */
+    unsent: async () => new Set([...await drafts.unsent(), ...uploads.drafts()]).size + outgoing.all.peek().length,
 
     /** Erases all of it. */
     async forget() {

@@ -89,10 +89,18 @@ function attachment(store, upload, { takeOut, describes = false }) {
         () => number(share(), { style: 'percent' })))),
       when(() => upload().state !== 'done' && !store.uploads.isKept(id), () => h('span', { class: 'quiet small' }, t('chat.fileUnkept'))),
       describes && isPicture(type) && h('input', {
-        type: 'text', maxlength: 1000, value: upload().description, placeholder: t('chat.describe'), 'aria-label': t('chat.describeLabel', { name }),
+        type: 'text', maxlength: 1000, value: upload().description, onkeydown: described, placeholder: t('chat.describe'), 'aria-label': t('chat.describeLabel', { name }),
         onchange: (/** @type {Event} */ { target }) => store.uploads.describe(id, /** @type {HTMLInputElement} */ (target).value.trim()),
       })),
     h('button', { type: 'button', class: 'icon-button', 'aria-label': remove, title: remove, onclick: () => takeOut(id) }, icon('close')))
+}
+
+/** Enter ends what is said of a picture, and sends nothing: one goes on with the message. @param {KeyboardEvent} event */
+function described(event) {
+  if (event.key !== 'Enter' || event.isComposing) return
+  event.preventDefault()
+  const area = /** @type {HTMLElement} */ (event.currentTarget).closest('form')?.querySelector('textarea')
+  area?.focus()
 }
 
 /** @param {Blob | undefined} file @param {string} type */
