@@ -351,12 +351,12 @@ async fn an_upload_is_nobody_elses_and_ends_with_the_membership() {
 #[tokio::test]
 async fn a_page_that_asks_for_the_end_of_an_upload_makes_it_a_file() {
     let server = Server::start().await;
-    let (ada, ..) = server.ada_and_grace().await;
-    let id = ada.begin("notes.txt", 5).await;
-    fs::write(server.folder().join("files/incoming").join(&id), b"notes").unwrap();
     let page = server.browser("ada").await;
+    page.organisation("Engines").await;
+    let id = page.begin("notes.txt", 5).await;
+    fs::write(server.folder().join("files/incoming").join(&id), b"notes").unwrap();
     assert_eq!(page.offset(&id).await, 5);
-    assert_eq!(ada.open(&id, &[]).await.bytes().await.unwrap(), &b"notes"[..]);
+    assert_eq!(page.open(&id, &[]).await.bytes().await.unwrap(), &b"notes"[..]);
 }
 
 #[tokio::test]
