@@ -81,11 +81,9 @@ async fn it_sees_who_is_there_who_comes_and_who_goes(protocol: Protocol) {
     let harbour = Harbour::open(protocol, &[]).await;
     let (one, two) = (harbour.connect().await, harbour.connect().await);
     let (mut seeing, _) = Listener::open(harbour.subscription(&one, &harbour.quay).join_leave(true)).await;
+    seeing.sees_join_of(&one.id).await;
     Listener::open(harbour.subscription(&two, &harbour.quay)).await;
-    for id in [&one.id, &two.id] {
-        let event = seeing.next().await;
-        assert!(matches!(&event, SubscriptionEvent::Join(event) if event.client == *id), "{event:?}");
-    }
+    seeing.sees_join_of(&two.id).await;
     let there = seeing.subscription.presence().await.unwrap().clients;
     assert_eq!(there.keys().collect::<HashSet<_>>(), HashSet::from([&one.id, &two.id]));
     assert!(there.values().all(|info| info.user == harbour.ada.id), "{there:?}");

@@ -100,6 +100,12 @@ impl Listener {
         soon(&mut self.events).await
     }
 
+    /// Awaited before another client subscribes, as the joins of two that subscribe at once have no order.
+    pub async fn sees_join_of(&mut self, client: &str) {
+        let event = self.next().await;
+        assert!(matches!(&event, SubscriptionEvent::Join(event) if event.client == client), "{event:?}");
+    }
+
     pub async fn subscribed(&mut self) -> SubscribedEvent {
         loop {
             match self.next().await {
