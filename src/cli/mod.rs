@@ -8,6 +8,7 @@ mod config_command;
 mod contact;
 mod demo;
 mod doctor;
+mod files;
 mod folder;
 mod healthcheck;
 mod import;
@@ -70,6 +71,9 @@ enum Command {
     /// Manage channels, also while the server runs
     #[command(subcommand)]
     Channel(channel::Command),
+    /// List files, and remove old ones, also while the server runs
+    #[command(subcommand)]
+    Files(files::Command),
     /// Invite people by mail or by a link, and list invitations, also while the server runs
     #[command(subcommand)]
     Invite(invite::Command),
@@ -167,6 +171,7 @@ fn run() -> Result<()> {
         Command::Bot(command) => bot::run(&data_dir, output, command),
         Command::Import(command) => import::run(&data_dir, output, command),
         Command::Channel(command) => channel::run(&data_dir, output, command),
+        Command::Files(command) => files::run(&data_dir, output, command),
         Command::Invite(command) => invite::run(&data_dir, output, command),
         Command::Webhook(command) => webhook::run(&data_dir, output, command),
         Command::Mail(command) => mail::run(&data_dir, output, command),

@@ -1,6 +1,7 @@
 //! The administrator's commands beside a running server: what they print for people and for programs, and what they change.
 
 mod deleting;
+mod files;
 
 use std::fs;
 

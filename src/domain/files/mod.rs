@@ -19,7 +19,7 @@ use crate::{
     db::Tx,
     domain::access::{self, Caller},
     error::{Code, Error, Result},
-    id::FileId,
+    id::{ChannelId, FileId, MessageId},
 };
 
 pub use self::{
@@ -43,6 +43,11 @@ pub fn readable(conn: &Connection, caller: Caller, id: FileId) -> Result<File> {
         }
     };
     if may_read { Ok(file) } else { Err(UNKNOWN) }
+}
+
+/// The message that shows a file, whoever asks for it; none for a file that is gone, and for one that no message has taken.
+pub fn message_of(conn: &Connection, id: FileId) -> Result<Option<(ChannelId, MessageId)>> {
+    Ok(record::find(conn, id)?.and_then(|file| file.message))
 }
 
 /// Notes the address of the server, with which the addresses of files begin.

@@ -36,11 +36,16 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
     if message.user != Some(caller.user) {
         access.require_manager()?;
     }
+    delete_found(tx, &message)
+}
+
+/// Deletes a live message, whoever asks for it.
+pub(super) fn delete_found(tx: &mut Tx, message: &Message) -> Result<()> {
     erase(tx, message.n)?;
     let rest = erase_message_slice(tx, message.n, &[])?;
     deferred_work::defer(tx, DeferredWork::Message { n: message.n }, rest)?;
-    let is_counted_unread = uncount(tx, &message)?;
-    announce(tx, id, is_counted_unread)
+    let is_counted_unread = uncount(tx, message)?;
+    announce(tx, message.id, is_counted_unread)
 }
 
 /// Deletes a top-level post, as [`delete`] does. 404 when the channel has no such post.

@@ -1,4 +1,4 @@
-//! Taking a file out of its message.
+//! Taking files out of their messages.
 
 use crate::{
     db::Tx,
@@ -26,15 +26,32 @@ pub fn remove(tx: &mut Tx, caller: Caller, id: FileId) -> Result<()> {
     if message.user != Some(caller.user) {
         access.require_manager()?;
     }
+    take_out(tx, &message, id)
+}
+
+/// Takes these files out of their messages, as the authors could, at the command line. Those that are gone already, or that no
+/// message has taken, are passed over.
+pub fn purge(tx: &mut Tx, ids: &[FileId]) -> Result<()> {
+    for id in ids {
+        if let Some((channel, message)) = files::message_of(tx, *id)? {
+            let message = record::find_live(tx, channel, message)?;
+            take_out(tx, &message, *id)?;
+        }
+    }
+    Ok(())
+}
+
+/// A message that was this file alone is deleted.
+fn take_out(tx: &mut Tx, message: &Message, id: FileId) -> Result<()> {
     let media: Vec<Media> = message.media.iter().filter(|media| media.id != id).cloned().collect();
     if media.is_empty() && message.content.trim().is_empty() {
-        return deleting::delete(tx, caller, channel, message.id);
+        return deleting::delete_found(tx, message);
     }
     removal::end(tx, id)?;
     announce(tx, message, &media)
 }
 
-fn announce(tx: &mut Tx, message: Message, media: &[Media]) -> Result<()> {
+fn announce(tx: &mut Tx, message: &Message, media: &[Media]) -> Result<()> {
     tx.prepare_cached("update messages set media = ?2 where n = ?1")?.execute((message.n, Media::to_column(media)?))?;
     let message = lists::get(tx, message.n)?;
     let body = events::about(Kind::MediaUpdated, &message, &message);
