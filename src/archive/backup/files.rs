@@ -25,6 +25,8 @@ use crate::{
 pub(super) const LIST: &str = "files";
 /// The folder of the pool, beside the archives: `<first two digits of the hash>/<hash>`.
 const POOL: &str = "files";
+/// The end of a copy's name until it is whole.
+const DRAFT: &str = ".partial";
 
 /// Where the bytes of a backup's files go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +155,7 @@ impl Pool {
         Ok(lock)
     }
 
-    /// Removes what none of the lists of the folder names; nothing where one of them can't be read, and while a backup is made.
+    /// Removes what none of the lists of the folder names, and what a kill has left; nothing where one of them can't be read, and while a backup is made.
     pub fn keep<L: Iterator<Item = Result<Vec<u8>>>>(&self, lists: impl FnOnce() -> Result<L>) -> Result<()> {
         let Ok(lock) = File::open(&self.0) else { return Ok(()) };
         match lock.try_lock() {
@@ -170,7 +172,7 @@ impl Pool {
         }
         for folder in fs::read_dir(&self.0).map_err(Error::internal)?.flatten() {
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
-                if file.file_name().to_str().is_some_and(|name| is_hash(name) && !named.contains(name)) {
+                if file.file_name().to_str().is_some_and(|name| name.ends_with(DRAFT) || is_hash(name) && !named.contains(name)) {
                     fs::remove_file(file.path()).map_err(Error::internal)?;
                 }
             }
@@ -300,7 +302,7 @@ fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()> {
     if is_own && fs::hard_link(from, to).is_ok() {
         return Ok(());
     }
-    let draft = to.with_extension(format!("{}.partial", std::process::id()));
+    let draft = to.with_extension(format!("{}{DRAFT}", std::process::id()));
     remove(&draft)?;
     let mut copy = File::options().create_new(true).write(true).mode(0o600).open(&draft)?;
     io::copy(&mut regular_file::open(from)?, &mut copy)?;
