@@ -1,7 +1,7 @@
 // Names in texts: whom they mean, and completing them.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { complete, completionAt, folded, isCommandName, isMentioned, rank, resolver } from '../../src/web/client/text/mentions.js'
+import { commandIn, complete, completionAt, folded, isMentioned, rank, resolver } from '../../src/web/client/text/mentions.js'
 import { leastWork } from './lib/work.mjs'
 
 const mentions = [{ id: '1', type: 'user', username: 'Ada' }, { id: 'c', type: 'channel', username: 'channel' }]
@@ -67,5 +67,6 @@ test('a command is completed at the beginning of a text, and nowhere else', () =
   assert.deepEqual(at('/|'), { sign: '/', query: '', from: 0, to: 1 })
   assert.deepEqual(at('/top|ic'), { sign: '/', query: 'top', from: 0, to: 4 })
   for (const text of [' /top|', 'see /top|', '/topic new|', '/etc/ho|', '//|']) assert.equal(at(text), null, text)
-  assert.deepEqual(['deploy', 'café_2.x-y', '', 'etc/hosts', 'x'.repeat(33)].map(isCommandName), [true, true, false, false, false])
+  assert.deepEqual(['/deploy', '/café_2.x-y', '/', '/etc/hosts', `/${'x'.repeat(33)}`, ' /deploy'].map(each => commandIn(each) !== null), [true, true, false, false, false, false])
+  assert.deepEqual(commandIn('/Deploy  the quay\nat dawn '), { name: 'deploy', text: 'the quay\nat dawn' })
 })

@@ -83,9 +83,6 @@ export function createUploading({ base, XMLHttpRequest, getUser, headers: common
   }
 }
 
-/** The identifier of an upload, which is that of its file. @param {string} path */
-export const fileOf = path => path.slice(path.lastIndexOf('/') + 1)
-
 /** @param {string} text */
 const base64 = text => btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 

@@ -98,7 +98,8 @@ function records(database) {
         const request = all.get(key)
         request.onsuccess = () => {
           next = change(request.result)
-          all.put(next, key)
+          if (next === undefined) all.delete(key)
+          else all.put(next, key)
         }
       })
       return next

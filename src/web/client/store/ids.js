@@ -1,4 +1,4 @@
-// Identifiers that the client makes.
+// Identifiers that the client makes, and that of a file.
 
 /** A random UUID. Pages over plain http have no `randomUUID`. */
 export function newId() {
@@ -8,3 +8,6 @@ export function newId() {
   const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
+
+/** The identifier of a file, which is that of its upload. @param {string} path Of the upload. */
+export const fileOf = path => path.slice(path.lastIndexOf('/') + 1)

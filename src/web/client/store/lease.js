@@ -40,7 +40,7 @@ export function createLease({ name, records, clock, locks = globalThis.navigator
       await run()
     } finally {
       isOver = true
-      await (await records).update(`lease/${name()}`, known => (isMine(known) ? { owner: '', until: 0 } : known))
+      await (await records).update(`lease/${name()}`, known => (isMine(known) ? undefined : known))
     }
   }
 

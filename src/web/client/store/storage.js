@@ -7,8 +7,8 @@
  * @property {(key: string, value: any) => Promise<void>} set
  * @property {(key: string) => Promise<void>} delete
  * @property {(prefix: string) => Promise<[string, any][]>} list By key.
- * @property {(key: string, change: (value: any) => any) => Promise<any>} update Reads and writes with nobody in between; answers
- *   what stands then.
+ * @property {(key: string, change: (value: any) => any) => Promise<any>} update Reads and writes with nobody in between, or
+ *   deletes where nothing is to stand; answers what stands then.
  * @property {() => Promise<void>} clear
  */
 
@@ -49,7 +49,8 @@ export function memoryStorage() {
         },
         update: async (key, change) => {
           const next = change(structuredClone(records.get(key)))
-          records.set(key, structuredClone(next))
+          if (next === undefined) records.delete(key)
+          else records.set(key, structuredClone(next))
           return next
         },
         clear: async () => records.clear(),

@@ -4,17 +4,11 @@
 // Each is kept until its message is there (upload-records.js). Of the tabs of a user one uploads it, by a lease; another takes over where
 // that one has ended.
 
-import { backoff } from '../base/clock.js'
 import { batch, computed, signal } from '../base/signal.js'
-import { fileOf } from '../net/uploading.js'
-import { isTransient, Refusal } from '../net/request.js'
-import { newId } from './ids.js'
+import { fileOf, newId } from './ids.js'
 import { createLease } from './lease.js'
 import { createUploadRecords } from './upload-records.js'
 
-/** Bytes of a request. */
-const PIECE = 8 << 20
-const AT_ONCE = 2
 /** The server keeps a file so long for its message. Milliseconds. */
 const DAY_MS = 24 * 3600_000
 /** Files of a message. */
@@ -41,14 +35,14 @@ export const MOST = 10
 
 /**
  * @param {object} options
- * @param {ReturnType<typeof import('../net/uploading.js').createUploading>} options.uploading
+ * @param {Parameters<typeof import('../net/uploading.js').createUploading>[0]} options.server
  * @param {import('../net/request.js').Api} options.api
  * @param {Promise<import('./storage.js').Records>} options.records
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {LockManager} [options.locks]
  * @param {() => void} options.arrived A file is there, so that its post may go.
  */
-export function createUploads({ uploading, api, records, clock, locks, arrived }) {
+export function createUploads({ server, api, records, clock, locks, arrived }) {
   const storage = createUploadRecords(records)
   const all = signal(/** @type {Upload[]} */ ([]))
   /** The bytes of those that this tab has, by id. @type {Map<string, Blob>} */
@@ -57,14 +51,8 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
   const sent = new Map()
   /** What ends a transfer. @type {Map<string, AbortController>} */
   const running = new Map()
-  /** Transfers that wait for the network, and for their turn. @type {Set<() => void>} */
-  const asleep = new Set()
-  /** @type {(() => void)[]} */
-  const queue = []
   /** Whether all that is kept was read. */
   let isRead = false
-  let free = AT_ONCE
-  let isEnded = false
 
   /** @param {string} id */
   const find = id => all.peek().find(each => each.id === id)
@@ -77,10 +65,12 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
 
   /** @param {string} id @param {Partial<Upload>} change */
   const update = async (id, change) => {
-    all.value = all.peek().map(each => (each.id === id ? { ...each, ...change } : each))
+    show(id, change)
     const now = find(id)
     if (now) await storage.set(now)
   }
+  /** Shows what is not kept. @param {string} id @param {Partial<Upload>} change */
+  const show = (id, change) => { all.value = all.peek().map(each => (each.id === id ? { ...each, ...change } : each)) }
   /** Takes over what another tab has made of one, unless something newer is on its way to storage. @param {Upload} kept */
   const takeOver = kept => {
     if (storage.isWriting(kept.id) || find(kept.id)?.state === 'sending') return
@@ -99,66 +89,12 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
     await storage.delete(id)
   }
 
-  /** Runs something when no more than AT_ONCE others are. @param {() => Promise<void>} run */
-  const inTurn = async run => {
-    if (free === 0) await new Promise(resolve => void queue.push(() => resolve(undefined)))
-    else free -= 1
-    try {
-      await run()
-    } finally {
-      const next = queue.shift()
-      if (next) next()
-      else free += 1
-    }
-  }
-  /** @param {number} ms */
-  const sleep = ms => new Promise(resolve => {
-    const wake = () => {
-      cancel()
-      asleep.delete(wake)
-      resolve(undefined)
-    }
-    const cancel = clock.after(ms, wake)
-    asleep.add(wake)
-  })
-
-  /** Sends what the server has not yet. @param {Upload} upload @param {Blob} file @param {AbortSignal} ended */
-  const send = async ({ id, name, size, organisation, path: known }, file, ended) => {
-    const path = known ?? await uploading.begin({ name, size, organisation })
-    if (!find(id)) return void uploading.end(path).catch(() => {})
-    if (!known) await update(id, { path })
-    const told = progress(id)
-    let offset = known ? await uploading.offset(path) : 0
-    while (offset < size && !ended.aborted) {
-      const from = offset
-      told.value = from
-      offset = await uploading.append(path, from, file.slice(from, from + PIECE), {
-        signal: ended, progress: loaded => { told.value = Math.min(size, from + loaded) },
-      })
-    }
-    if (!ended.aborted) await update(id, { state: 'done', error: null })
-  }
-
-  /** @param {string} id @param {AbortSignal} ended */
-  const transfer = async (id, ended) => {
-    for (let failures = 0; !isEnded && !ended.aborted; failures += 1) {
-      const upload = find(id)
-      if (!upload || upload.state === 'done' || upload.state === 'refused') return
-      const file = bytes.get(id)
-      if (!file) return update(id, { state: 'refused', error: { code: 'lost' } })
-      try {
-        all.value = all.peek().map(each => (each.id === id ? { ...each, state: 'sending' } : each))
-        await inTurn(() => send(/** @type {Upload} */ (find(id)), file, ended))
-      } catch (error) {
-        if (!find(id) || ended.aborted) return
-        if (error instanceof Refusal && error.status === 404 && upload.path) await update(id, { path: null, state: 'waiting' })
-        else if (isPassing(error)) {
-          all.value = all.peek().map(each => (each.id === id ? { ...each, state: 'waiting' } : each))
-          const least = error instanceof Refusal ? (error.retryAfter ?? 0) * 1000 : 0
-          await sleep(least + backoff(failures, { first: 500, most: 15_000 }))
-        } else await update(id, { state: 'refused', error })
-      }
-    }
+  /** What sends them: it is loaded with the first. @type {ReturnType<typeof import('./transfers.js').createTransfers> | undefined} */
+  let transfers
+  const loaded = async () => {
+    const { createTransfers } = await import('./transfers.js')
+    transfers ??= createTransfers({ server, clock, find, update, show, file: id => bytes.get(id), progress })
+    return transfers
   }
 
   /** Uploads it, or waits until the tab that does has ended. @param {string} id */
@@ -174,8 +110,8 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
       else if (storage.isStored(id)) drop(id)
       const file = bytes.get(id) ?? await storage.bytes(id)
       if (file) bytes.set(id, file)
-      if (find(id)) await transfer(id, ending.signal)
-    })
+      if (find(id)) await (await loaded()).run(id, ending.signal)
+    }).catch(() => {}) // what sends could not be loaded
     if (running.get(id) === ending) running.delete(id)
     if (find(id)?.state === 'done') arrived()
   }
@@ -276,25 +212,21 @@ export function createUploads({ uploading, api, records, clock, locks, arrived }
       if (storage.isStored(id) && (!kept || (kept.draft === '') !== isPosts)) return
       const { path = null, state = '' } = kept ?? own ?? {}
       await forget(id)
-      if (path) await (state === 'done' || own?.state === 'done' ? api.deleteFile(fileOf(path)) : uploading.end(path)).catch(() => {})
+      if (path) await (state === 'done' || own?.state === 'done' ? api.deleteFile(fileOf(path)) : (await loaded()).cancel(path)).catch(() => {})
     },
 
     /** Their message is there. @param {readonly string[]} ids */
     posted: ids => ids.forEach(id => void forget(id)),
 
-    resume: () => {
-      isEnded = false
-      return readKept()
-    },
+    resume: readKept,
     /** The network is back. */
-    wake: () => [...asleep].forEach(wake => wake()),
+    wake() {
+      transfers?.wake()
+      for (const { id, state } of all.peek()) if (state === 'waiting') void begin(id)
+    },
     end() {
-      isEnded = true
       for (const each of running.values()) each.abort()
-      for (const wake of [...asleep]) wake()
+      transfers?.wake()
     },
   }
 }
-
-/** Whether it may go on later: also where another request goes on with it, and where a session is taken up again. @param {unknown} error */
-const isPassing = error => isTransient(error) || (error instanceof Refusal && [401, 409].includes(error.status))

@@ -1,7 +1,6 @@
 // What a person writes and the server does not have yet: drafts, the files in them, and posts. They lie in a database of the user's
 // own, and are theirs when they sign in again.
 
-import { createUploading } from '../net/uploading.js'
 import { createDrafts } from './drafts.js'
 import { createOutgoing } from './outgoing.js'
 import { createUploads } from './uploads.js'
@@ -22,9 +21,8 @@ import { createUploads } from './uploads.js'
  */
 export function createWriting({ base, headers, XMLHttpRequest, api, myId, user, storage, clock, locks, tabs, confirmed }) {
   const records = user.then(id => storage.open(`tidings-${id}`))
-  const uploading = createUploading({ base, XMLHttpRequest, getUser: myId, headers })
   const drafts = createDrafts({ records, tabs: user.then(tabs) })
-  const uploads = createUploads({ uploading, api, records, clock, locks, arrived: () => void outgoing.go() })
+  const uploads = createUploads({ server: { base, XMLHttpRequest, getUser: myId, headers }, api, records, clock, locks, arrived: () => void outgoing.go() })
   const outgoing = createOutgoing({ api, user: myId, records, clock, locks, files: uploads, confirmed })
   const end = () => {
     outgoing.end()

@@ -39,8 +39,15 @@ const STARTED = /(?:^|[^\p{L}\p{N}])(?:(@)([\p{L}\p{N}_.-]{0,64})|(#)([\p{L}\p{N
 /** A command is written at the beginning of a text. */
 const COMMAND = /^\/([\p{L}\p{N}_.-]{0,32})$/u
 
-/** Whether it can be the name of a command. @param {string} name */
-export const isCommandName = name => /^[\p{L}\p{N}_.-]{1,32}$/u.test(name)
+/**
+ * The command in what somebody has written; none if it is a message. A space before the slash makes it one.
+ *
+ * @param {string} written
+ */
+export function commandIn(written) {
+  const [, name = '', text = ''] = /^\/([\p{L}\p{N}_.-]{1,32})(?:\s+([^]*))?$/u.exec(written) ?? []
+  return name ? { name: name.toLowerCase(), text: text.trim() } : null
+}
 
 /**
  * The name that is being written at the caret: `@ad|`, `#gen|`, `:ta|`, `/to|`. It is none inside of code.

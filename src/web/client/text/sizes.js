@@ -7,5 +7,5 @@ const MB = 1000 * KB
 
 /** @param {number} bytes */
 export const size = bytes => bytes < MB
-  ? number(Math.max(1, Math.floor(bytes / KB)), { style: 'unit', unit: 'kilobyte' })
+  ? number(bytes && Math.max(1, Math.floor(bytes / KB)), { style: 'unit', unit: 'kilobyte' })
   : number(Math.floor(bytes / MB), { style: 'unit', unit: 'megabyte' })

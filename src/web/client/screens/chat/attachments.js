@@ -15,6 +15,15 @@ import { isPicture, localAddress } from './media.js'
 /** Why a file is not sent however often one tries. */
 const FINAL = new Set(['body_too_large', 'lost'])
 
+/** What takes the files of a composer, by its form. @type {WeakMap<Element, (files: File[]) => void>} */
+const takers = new WeakMap()
+
+/** @param {Element} form @param {(files: File[]) => void} take */
+export const takesFiles = (form, take) => void takers.set(form, take)
+
+/** @param {Element | null | undefined} form */
+export const takerOf = form => form && takers.get(form)
+
 /**
  * Adds files to a draft, as many as fit a message.
  *

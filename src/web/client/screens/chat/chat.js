@@ -1,6 +1,6 @@
 // The talk: sidebar, conversation, and what is open beside it.
 
-import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js'
+import { computed, currentOwner, effect, onEnd, signal, untracked } from '../../base/signal.js'
 import { Refusal } from '../../net/request.js'
 import { loadWords, t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
@@ -9,9 +9,9 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { address, isTalk, place } from '../addresses.js'
 import { conversation } from './conversation.js'
-import { dropping } from './dropping.js'
 import { keys } from './keys.js'
 import { lastChannel, rememberChannel } from './last-channel.js'
+import { lazy } from './lazy.js'
 import { sidebar } from './sidebar.js'
 import { thread } from './thread.js'
 
@@ -24,7 +24,7 @@ const medium = matchMedia('(max-width: 1100px)')
 export function chat(store) {
   const [isNarrow, isMedium] = [matching(narrow), matching(medium)]
   onEnd(keys(store))
-  dropping()
+  takeDropped()
 
   effect(() => {
     const { slug, channel, list } = place()
@@ -57,6 +57,12 @@ export function chat(store) {
       const at = what === 'search' ? null : channel.value
       return untracked(() => besidePane(store, what, id, at))
     })))
+}
+
+/** Follows files over the page, once the talk stands. */
+function takeDropped() {
+  const owner = currentOwner()
+  void import('./dropping.js').then(it => owner?.run(() => it.dropping()), () => {})
 }
 
 /**
@@ -97,20 +103,6 @@ function besidePane(store, what, id, channel) {
 const withWords = async module => {
   const [it] = await Promise.all([module, loadWords('panes')])
   return it
-}
-
-/**
- * A part that is loaded when it is opened.
- *
- * @param {() => Promise<() => import('../../view/element.js').Child>} load Finds what makes the part.
- */
-function lazy(load) {
-  const make = signal(() => /** @type {import('../../view/element.js').Child} */ (h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))))
-  load().then(it => { make.value = it }, () => { make.value = () => h('p', { class: 'empty', role: 'alert' }, t('common.unreachable')) })
-  return () => {
-    const part = make.value
-    return untracked(part)
-  }
 }
 
 /**

@@ -1,6 +1,5 @@
 // What begins with a slash: the client's own commands, and those of the organisation, whose programs answer.
 
-import { isCommandName } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 
 /** @typedef {{ channel: string, thread: string | null, text: string }} Call */
@@ -101,16 +100,6 @@ export const own = (store, channel) => OWN.filter(each => !each.isOfChannels || 
 /** Those that the organisation has made. @param {Store} store @returns {Promise<Offered[]>} */
 export const ofOrganisation = async store =>
   (await store.commands.list()).map(({ name, hint, description }) => ({ name, hint, about: description }))
-
-/**
- * The command in what somebody has written; none if it is a message. A space before the slash makes it one.
- *
- * @param {string} written
- */
-export function commandIn(written) {
-  const [, name = '', text = ''] = /^\/(\S+)(?:\s+([^]*))?$/.exec(written) ?? []
-  return isCommandName(name) ? { name: name.toLowerCase(), text: text.trim() } : null
-}
 
 /**
  * Calls a command. Its answer for the person alone stands where it was called.

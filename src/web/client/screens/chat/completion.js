@@ -5,12 +5,17 @@ import { complete, completionAt } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { loadEmojiNames } from '../emoji-names.js'
-import { channels, commands, emoji, people } from './choices.js'
 
 /** @typedef {import('./choices.js').Choice} Choice */
 
 const PAUSE_MS = 120
 let lists = 0
+
+/** What names may become. It is loaded once the first composer stands. @type {typeof import('./choices.js') | null} */
+let found = null
+async function load() {
+  found ??= await import('./choices.js')
+}
 
 /**
  * @param {import('../../store/index.js').Store} store
@@ -40,6 +45,8 @@ export function completing(store, area, changed, channel) {
     const completion = at()
     const number = asked += 1
     if (!completion) return close()
+    if (!found) return void load().then(() => { if (number === asked) look() }, () => {})
+    const { channels, commands, emoji, people } = found
     const { sign, query } = completion
     if (sign === ':') {
       chosen.value = 0
@@ -74,6 +81,7 @@ export function completing(store, area, changed, channel) {
     area.focus()
     changed()
   }
+  void load().catch(() => {}) // tried again when it is needed
   area.addEventListener('input', look)
   area.addEventListener('blur', close)
   area.addEventListener('click', look)

@@ -1,16 +1,15 @@
 // Where one writes: it grows with its text, keeps its draft, and sends.
 
 import { signal, untracked } from '../../base/signal.js'
+import { commandIn } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
-import { addFiles, attachments, chooseFiles, pasting } from './attachments.js'
+import { addFiles, attachments, chooseFiles, pasting, takesFiles } from './attachments.js'
 import { answers } from './command-answers.js'
-import { commandIn, run } from './commands.js'
 import { completing } from './completion.js'
-import { takesFiles } from './dropping.js'
 import { editing } from './edit.js'
 import { grow, isSending, sendsByEnter, showDraft } from './text-field.js'
 
@@ -152,6 +151,7 @@ async function call({ store, channel, thread }, field, command) {
   const written = field.area.value
   field.write('')
   try {
+    const { run } = await import('./commands.js')
     await run(store, command, { channel: channel(), thread: thread() })
   } catch (error) {
     store.commands.tell(field.key, `/${command.name}`, wording.explain(error))

@@ -3,12 +3,7 @@
 import { onEnd } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { say } from '../../view/toast.js'
-
-/** What takes the files of a composer, by its form. @type {WeakMap<Element, (files: File[]) => void>} */
-const takers = new WeakMap()
-
-/** @param {Element} form @param {(files: File[]) => void} take */
-export const takesFiles = (form, take) => void takers.set(form, take)
+import { takerOf } from './attachments.js'
 
 /** Follows files over the page, until its owner ends. */
 export function dropping() {
@@ -38,7 +33,7 @@ export function dropping() {
     const column = columnOf(event)
     mark(null)
     const files = filesOf(event.dataTransfer)
-    const take = takers.get(column?.querySelector('.composer') ?? document.body)
+    const take = takerOf(column?.querySelector('.composer'))
     if (!take) say(t('chat.dropNowhere'))
     else if (files.length > 0) take(files)
   }

@@ -1,10 +1,12 @@
 // The files of a message: pictures in the room that they need, sound and video to be played, and for all others a card with what they are.
 
-import { onEnd } from '../../base/signal.js'
-import { fileOf } from '../../net/uploading.js'
+import { onEnd, signal } from '../../base/signal.js'
+import { fileOf } from '../../store/ids.js'
 import { size } from '../../text/sizes.js'
+import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
+import { lazy } from './lazy.js'
 
 /** @typedef {Pick<NonNullable<Message['media']>[number], 'id' | 'file_name' | 'file_type' | 'mime_type' | 'size' | 'width' | 'height' | 'description'>
  *   & { local?: Blob }} Media `local` has the bytes of one that is only here. */
@@ -54,6 +56,7 @@ export function localAddress(file) {
 export const mediaNode = media => {
   const [kind] = media.mime_type.split('/')
   if (isPicture(media.mime_type)) return picture(media)
+  if (kind === 'text') return text(media)
   return kind === 'video' || kind === 'audio' ? player(media, kind) : card(media)
 }
 
@@ -76,6 +79,18 @@ function picture(media) {
 /** A browser that does not know the form shows what the card does. @param {Media} media @param {'audio' | 'video'} kind */
 const player = (media, kind) => h('div', { class: `player ${kind}` },
   h(kind, { src: source(media), controls: true, preload: 'metadata', 'aria-label': media.description || media.file_name }), card(media))
+
+/** A text can be read where it stands: folded, since it may be long. @param {Media} media */
+function text(media) {
+  const isOpen = signal(false)
+  const label = () => t(isOpen.value ? 'chat.foldText' : 'chat.unfoldText')
+  return h('div', { class: 'text-file' }, card(media),
+    h('button', {
+      type: 'button', class: 'link-button small', 'aria-expanded': () => String(isOpen.value), 'aria-label': () => `${label()}: ${media.file_name}`,
+      onclick: () => { isOpen.value = !isOpen.value },
+    }, label),
+    when(() => isOpen.value, () => lazy(async () => (await import('./text-file.js')).read(media.file_name, media.local ?? place(media)))))
+}
 
 /** @param {Media} media */
 const card = media => h('a', { class: 'file-card', href: place(media), target: '_blank', rel: 'noopener', title: media.description || null },

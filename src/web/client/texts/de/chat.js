@@ -37,6 +37,9 @@ export default {
   fileLost: 'Dieses Gerät hat die Datei nicht mehr. Füge sie noch einmal hinzu.',
   filesFirst: 'Eine der Dateien lässt sich nicht senden. Entferne sie, oder versuch es noch einmal.',
   mostFiles: { one: 'Höchstens eine Datei passt in eine Nachricht.', other: 'Höchstens {count} Dateien passen in eine Nachricht.' },
+  unfoldText: 'Text zeigen',
+  foldText: 'Text verbergen',
+  textCut: 'Die ersten {size}. Öffne die Datei, um alles zu lesen.',
   // Dialogs
   emojiTitle: 'Emoji wählen',
   emojiSearch: 'Emoji suchen',

@@ -37,6 +37,9 @@ export default {
   fileLost: 'This device doesn’t have the file any more. Add it once more.',
   filesFirst: 'One of the files can’t be sent. Remove it, or try it again.',
   mostFiles: { one: 'At most one file fits in a message.', other: 'At most {count} files fit in a message.' },
+  unfoldText: 'Show the text',
+  foldText: 'Hide the text',
+  textCut: 'The first {size}. Open the file to read all of it.',
   // Dialogs
   emojiTitle: 'Choose an emoji',
   emojiSearch: 'Search emoji',
