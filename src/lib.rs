@@ -40,7 +40,7 @@
 //! state: archive, clock, db, domain, error, event, files, id, issuer, limits, mail, metrics, net, outgoing, push, secret,
 //!   site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
-//! archive: db, domain, error, files, formats, id, regular_file, time
+//! archive: db, domain, error, files, formats, id, regular_file, secret, time
 //! domain: config, db, error, event, formats, id, issuer, mail, outgoing, secret, site, time
 //! db: clock, error, event, id, limits, secret, site, time
 //! metrics: error, secret, time

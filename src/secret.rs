@@ -204,6 +204,11 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Bytes as hexadecimal digits, in small letters.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A token of 256 random bits: 43 characters of base64url.
 pub fn random_token() -> String {
     BASE64_URL_SAFE_NO_PAD.encode(random::<32>())

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     db::{self, Version},
     error::{Error, Result},
+    secret,
     time::Time,
 };
 
@@ -231,7 +232,7 @@ pub fn copy_with_checksum(from: &mut impl Read, to: &mut impl Write, count: &mut
             }
         }
     }
-    Ok((bytes, sum.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok((bytes, secret::hex(sum.finish().as_ref())))
 }
 
 /// A writer that tells a failure of its own from one of what it is fed with.

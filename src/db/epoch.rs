@@ -36,7 +36,7 @@ impl Marker {
         let (mut epoch, seq) = (log_reader::epoch(conn)?, log_reader::last_seq(conn)?);
         let kept = fs::read_to_string(&path).unwrap_or_default();
         if !is_of(&kept, &epoch, seq, inode) {
-            epoch = secret::random::<8>().iter().map(|byte| format!("{byte:02x}")).collect();
+            epoch = secret::hex(&secret::random::<8>());
             conn.execute("update meta set value = ?1 where key = 'epoch'", [&epoch])?;
         }
         let mut marker = Marker { path, epoch, seq: -1, inode };

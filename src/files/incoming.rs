@@ -26,7 +26,7 @@ use crate::{
 pub struct Incoming {
     store: Store,
     id: FileId,
-    /// What is removed then.
+    /// What is removed if it is dropped before its end; none of one that comes in pieces.
     path: Option<PathBuf>,
     /// With a buffer for what is written next. None while a write is in progress.
     writing: Option<Writing>,
@@ -169,8 +169,8 @@ fn head(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A file in its place, which is removed again unless somebody says that it is [`Stored::keep`]t. One that came in pieces lies then
-/// where it did before.
+/// A file in its place, which is removed again unless [`Stored::keep`] is called. One that came in pieces lies then where it did
+/// before.
 pub struct Stored {
     place: Option<PathBuf>,
     pieces: Option<PathBuf>,

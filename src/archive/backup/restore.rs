@@ -27,10 +27,8 @@ use crate::{
 const PARTS: [&str; 2] = [db::FILE, db::KEY];
 
 /// Where the parts are unpacked and checked. What a killed attempt has left in it is deleted.
+/// The files of messages have one in their own folder, which may be on another disk.
 const STAGING: &str = "restoring";
-
-/// Where the files of messages are unpacked in their own folder, which may be on another disk.
-const FILES_STAGING: &str = "restoring";
 
 /// A data folder that was restored.
 pub struct Restored {
@@ -98,7 +96,7 @@ struct Prepared {
 
 fn prepare(from: impl Read, beside: Option<&Path>, without_files: bool, folder: &Path, progress: Progress) -> Result<Prepared> {
     let staging = folder.join(STAGING);
-    let into = (!without_files).then(|| Store::folder_in(folder).join(FILES_STAGING));
+    let into = (!without_files).then(|| Store::folder_in(folder).join(STAGING));
     let mut unpacked = unpack(from, &staging, into.as_deref(), progress)?;
     let has_files = unpacked.manifest.files.is_some();
     let source = has_files.then(|| match beside {
@@ -123,7 +121,7 @@ fn prepare(from: impl Read, beside: Option<&Path>, without_files: bool, folder: 
 fn discard(folder: &Path) {
     _ = fs::remove_dir_all(folder.join(STAGING));
     if let Some(store) = Store::existing(folder) {
-        _ = fs::remove_dir_all(store.folder().join(FILES_STAGING));
+        _ = fs::remove_dir_all(store.folder().join(STAGING));
         _ = fs::remove_dir(store.folder()); // unless it has files
     }
 }

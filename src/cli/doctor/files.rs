@@ -4,7 +4,6 @@ use std::{
     fs::{self, File},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -18,12 +17,11 @@ use crate::{
     },
     error::{Error, Result},
     files::Store,
+    secret,
     time::Time,
 };
 
 const CHECK: &str = "files";
-/// Bytes of an upload come before its row.
-const UNNAMED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Each file lies in its place, unchanged, and nothing else does.
 pub fn check(data: &Path, conn: &Connection) -> Result<Vec<Finding>> {
@@ -32,7 +30,7 @@ pub fn check(data: &Path, conn: &Connection) -> Result<Vec<Finding>> {
     let (mut sound, mut missing, mut altered, mut unnamed) = (0_u64, Vec::new(), Vec::new(), Vec::new());
     inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
         let path = store.path(organisation, id);
-        let sum: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sum = secret::hex(&sha256);
         match File::open(&path).and_then(|mut file| copy_with_checksum(&mut file, &mut std::io::sink(), &mut |_| ())) {
             Ok(content) if content == (bytes, sum) => sound += 1,
             Ok(_) => altered.push(path),
@@ -40,7 +38,7 @@ pub fn check(data: &Path, conn: &Connection) -> Result<Vec<Finding>> {
         }
         Ok(())
     })?;
-    store.each_written_before(Time::now() - UNNAMED_AFTER, |organisation, ids| {
+    store.each_written_before(Time::now() - removal::NAMED_WITHIN, |organisation, ids| {
         unnamed.extend(removal::unknown(conn, &ids)?.into_iter().map(|id| store.path(organisation, id)));
         Ok(())
     })?;

@@ -15,6 +15,9 @@ use crate::{
 /// How long a file waits for a message to take it.
 pub const KEPT_UNTAKEN: Duration = Duration::from_secs(24 * 3600);
 
+/// How long after its bytes the row of a file is written, at most: they come first.
+pub const NAMED_WITHIN: Duration = Duration::from_secs(24 * 3600);
+
 /// Ends one file.
 pub fn end(tx: &mut Tx, id: FileId) -> Result<()> {
     end_all(tx, "select id, organisation_id, size from files where id = ?1 and deleted_at is null", [id]).map(drop)

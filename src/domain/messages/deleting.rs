@@ -3,7 +3,7 @@
 use crate::{
     db::{Tx, log_reader},
     domain::{
-        access::{self, Caller},
+        access::{self, Caller, ChannelAccess},
         deferred_work::{self, Cursor, DeferredWork},
         files::removal,
         log::publication_envelope::envelope,
@@ -33,10 +33,13 @@ const SLICE_ROWS: usize = 200;
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
     let access = access::require_channel_member(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let message = record::find_live(tx, channel, id)?;
-    if message.user != Some(caller.user) {
-        access.require_manager()?;
-    }
+    require_remover(&access, caller, &message)?;
     delete_found(tx, &message)
+}
+
+/// Checks that a member of the channel may delete the message: 403 otherwise.
+pub(super) fn require_remover(access: &ChannelAccess, caller: Caller, message: &Message) -> Result<()> {
+    if message.user == Some(caller.user) { Ok(()) } else { access.require_manager() }
 }
 
 /// Deletes a live message, whoever asks for it.

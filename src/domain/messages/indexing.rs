@@ -11,6 +11,7 @@ use crate::{
     error::Result,
     event::{Effect, Queue},
     id::OrganisationId,
+    secret,
 };
 
 /// Bytes of text that one step indexes, unless its first text has more: a few milliseconds, so that other writes wait no
@@ -108,7 +109,7 @@ pub(in crate::domain) fn comparable(text: &str) -> String {
 pub(in crate::domain) fn terms(organisation: OrganisationId, text: &str) -> String {
     // The key is the random end of the identifier. Two organisations with equal keys would share the cost, never the
     // results.
-    let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
+    let key = secret::hex(&organisation.0.as_bytes()[11..]);
     let text: Vec<char> = text.chars().collect();
     // Sorting finds repeats faster than hashing.
     let mut grams: Vec<(&[char], usize)> = grams(&text).zip(0..).collect();

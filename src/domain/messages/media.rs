@@ -23,9 +23,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, id: FileId) -> Result<()> {
     let Some((channel, message)) = file.message else { return removal::end(tx, id) };
     let message = record::find_live(tx, channel, message)?;
     let access = access::require_channel_member(tx, caller, channel, files::UNKNOWN)?;
-    if message.user != Some(caller.user) {
-        access.require_manager()?;
-    }
+    deleting::require_remover(&access, caller, &message)?;
     take_out(tx, &message, id)
 }
 
