@@ -44,8 +44,8 @@ pub enum Error {
     /// 429 for a network that had as many links mailed as it may, with the seconds as in `TooMany`.
     #[error("Your network has requested as many mails as it may for now, try again in {0} seconds")]
     MailsUsedUp(u64),
-    /// 429 for whoever has written as many bytes as they may, with the words for who that is, and the seconds as in `TooMany`.
-    #[error("{0} written as much as may be for now, try again in {1} seconds")]
+    /// 429 for whoever has sent as many bytes as they may, with the words for who has done what, and the seconds as in `TooMany`.
+    #[error("{0} as much as may be for now, try again in {1} seconds")]
     BytesUsedUp(&'static str, u64),
     /// 429 after too many wrong passwords of a network or for an account, with the seconds as in `TooMany`. The same whether
     /// there is such an account or not.

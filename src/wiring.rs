@@ -189,7 +189,7 @@ fn lock_folder(folder: &Path, served: &Served) -> Result<FolderLock> {
 fn back_up_before_migration(Settings { backups, data_dir, .. }: &Settings, clock: &Clock) -> Result<()> {
     let (folder, no_backup) = (backups.migration.folder(data_dir), backups.migration.no_migration_backup);
     if let Some(path) = backup::before_migration(data_dir, &folder, no_backup, clock.now(), &mut |_, _, _| ())? {
-        tracing::info!(path = %path.display(), "made a backup before the migration of the database");
+        tracing::info!(path = %path.display(), "made a backup of the database alone before its migration");
     }
     Ok(())
 }

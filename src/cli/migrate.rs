@@ -43,7 +43,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let (to, now) = (wanted.folder(folder), Time::now());
             KeyFile::open(folder, now)?; // comes before the database, of which a missing key is refused
             let path = backup::before_migration(folder, &to, wanted.no_migration_backup, now, &mut bar())?;
-            let made = path.as_ref().map_or_else(String::new, |path| format!("made the backup {}\n", path.display()));
+            let made = path
+                .as_ref()
+                .map_or_else(String::new, |path| format!("made the backup {} of the database alone\n", path.display()));
             let failed = |err: Error| Error::failed(format!("{made}{}", err.admin_detail()));
             let (before, after) = db::migrate(folder, &lock).map_err(failed)?;
             output.done(

@@ -23,14 +23,17 @@ pub(super) async fn run(app: &App) {
     loop {
         let mut done = remove_ended(app).await;
         if done.is_ok() && Instant::now() >= look_at {
-            look_at = Instant::now() + DAY;
             done = remove_nameless(app).await;
+            if done.is_ok() {
+                look_at = Instant::now() + DAY;
+            }
         }
         rest(done.map(|()| MINUTE), app, Queue::Files, &mut JoinSet::new()).await;
     }
 }
 
-/// Ends the uploads that no message has taken in a day and those that were not finished in one, and removes the bytes of all that has ended, each before its row.
+/// Ends the uploads that no message has taken in a day and those that were not finished in one, and removes the bytes of all that has
+/// ended, each before its row.
 async fn remove_ended(app: &App) -> Result<()> {
     let before = app.clock.now() - removal::KEPT_UNTAKEN;
     in_slices(app, move |tx| removal::end_untaken(tx, before, SLICE)).await?;
@@ -64,9 +67,9 @@ async fn end_expired(app: &App) -> Result<()> {
     }
 }
 
-/// Removes bytes that are older than a day and that no row names. A row is written within a day of its bytes.
+/// Removes bytes that no row names, though it would have been written by now.
 async fn remove_nameless(app: &App) -> Result<()> {
-    let (store, db, before) = (app.files.clone(), app.db.clone(), app.clock.now() - DAY);
+    let (store, db, before) = (app.files.clone(), app.db.clone(), app.clock.now() - removal::NAMED_WITHIN);
     let look = move || {
         let Some(_held) = store.try_removing().map_err(Error::internal)? else { return Ok(()) }; // tomorrow is early enough
         store.remove_incoming_before(before)?;

@@ -48,20 +48,20 @@ impl ByteQuotas {
     /// Counts bytes that a person has sent, or a program that they answer for. 429 past the quota.
     pub fn charge_person(&self, person: UserId, bytes: usize) -> Result<()> {
         let Some(rates) = &self.0 else { return Ok(()) };
-        charge(&rates.people, &person, bytes).map_err(|seconds| Error::BytesUsedUp("This account has", seconds))
+        charge(&rates.people, &person, bytes).map_err(|seconds| Error::BytesUsedUp("This account has written", seconds))
     }
 
     /// Counts bytes of a text that somebody writes in an organisation. 429 past the quota.
     pub fn charge_organisation(&self, organisation: OrganisationId, bytes: usize) -> Result<()> {
         let Some(rates) = &self.0 else { return Ok(()) };
-        let used_up = |seconds| Error::BytesUsedUp("The members of this organisation have", seconds);
+        let used_up = |seconds| Error::BytesUsedUp("The members of this organisation have written", seconds);
         charge(&rates.organisations, &organisation, bytes).map_err(used_up)
     }
 
     /// Counts bytes of a file that a person uploads, or a program that they answer for. 429 past the quota.
     pub fn charge_upload(&self, person: UserId, bytes: usize) -> Result<()> {
         let Some(rates) = &self.0 else { return Ok(()) };
-        charge(&rates.uploads, &person, bytes).map_err(|seconds| Error::BytesUsedUp("This account has", seconds))
+        charge(&rates.uploads, &person, bytes).map_err(|seconds| Error::BytesUsedUp("This account has uploaded", seconds))
     }
 
     /// Drops expired counters. The housekeeping job calls it once per minute.

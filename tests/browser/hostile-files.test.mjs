@@ -17,7 +17,7 @@ const FILES = [
   ['style.xml', `<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="data:text/xml,x"?><html xmlns="http://www.w3.org/1999/xhtml"><script>${SCRIPT}</script></html>`, 'text/xml'],
   ['acts.pdf', `%PDF-1.7\n1 0 obj<</Type/Catalog/OpenAction<</S/JavaScript/JS(app.alert(1))>>>>endobj\ntrailer<</Root 1 0 R>>`, 'application/pdf'],
   ['plain.js', SCRIPT, 'text/plain'],
-  ['worker.js', `onmessage = () => 1; ${SCRIPT}`, 'text/plain'],
+  ['worker.js', 'postMessage(1)', 'text/plain'],
   ['archive.mhtml', `MIME-Version: 1.0\nContent-Type: text/html\n\n<script>${SCRIPT}</script>`, 'text/plain'],
   ['\u202efdp.exe', 'MZ', null],
   ['../../etc/passwd', 'x', 'text/plain'],
@@ -60,7 +60,7 @@ for (const kind of BROWSERS) {
     }
     await eve.call('POST', `/channels/${channel}/messages`, { content: 'That is all.' })
     const { visitor } = await launch(t, kind)
-    const { page, problems } = await visitor()
+    const { page, problems, another } = await visitor()
     await enter(page, server, ada, `${server.url}/o/${harbour.slug}/${channel}`)
     await sees(page, 'That is all.')
     const isSound = () => page.evaluate(() => [globalThis.broken, localStorage.broken, document.cookie.includes('broken')].every(each => !each))
@@ -90,7 +90,6 @@ for (const kind of BROWSERS) {
             const made = new Worker(pathname)
             made.onerror = () => resolve(false)
             made.onmessage = () => resolve(true)
-            made.postMessage('')
             setTimeout(() => resolve(false), 500)
           })
           const service = tried(resolve => navigator.serviceWorker.register(pathname).then(() => resolve(true), () => resolve(false)))
@@ -103,7 +102,8 @@ for (const kind of BROWSERS) {
     })
 
     await t.test('nor does one that is opened by its address', async () => {
-      const other = await page.browserContext().newPage()
+      const before = problems.length
+      const other = await another()
       let saved = 0
       for (const { file_link: link, file_name: name } of shown) {
         const { headers } = await fetch(link, { headers: { authorization: `Bearer ${ada.bearer}` } })
@@ -125,6 +125,7 @@ for (const kind of BROWSERS) {
         }
       }
       await other.close()
+      assert.deepEqual(problems.slice(before), [])
       assert.ok(await isSound())
     })
   })

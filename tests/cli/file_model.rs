@@ -1,5 +1,5 @@
-//! Files against a model, over kills: whoever may read a file gets its bytes, and everybody else 404, at every door; and what lies on
-//! disk is what the database names, here and in what backups restore.
+//! Files against a model, over kills: whoever may read a file gets its bytes, and everybody else 404, by its address, links, the list of
+//! its channel, uploads and deletion; and what lies on disk is what the database names, here and in what backups restore.
 
 mod actor;
 mod office;

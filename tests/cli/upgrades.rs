@@ -150,7 +150,10 @@ fn a_server_makes_a_backup_before_it_migrates_and_an_older_binary_says_how_to_go
     let made = backups(&data);
     let [made] = &made[..] else { panic!("{made:?}") };
     let said = fs::read_to_string(&log).unwrap();
-    assert!(said.contains(&format!("made a backup before the migration of the database path={}", made.display())), "{said}");
+    assert!(
+        said.contains(&format!("made a backup of the database alone before its migration path={}", made.display())),
+        "{said}"
+    );
     drop(start(&[]));
     assert_eq!(backups(&data).len(), 1, "nothing is to be migrated any more");
 

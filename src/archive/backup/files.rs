@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     files::Store,
     id::{FileId, OrganisationId},
-    regular_file,
+    regular_file, secret,
 };
 
 /// The part with a line for each file: its organisation, its id, its bytes and its SHA-256. It is the first, so that those of many
@@ -51,7 +51,7 @@ impl List {
         let (mut lines, mut totals, mut contents) = (Vec::new(), FileTotals::default(), HashSet::new());
         snapshot.read(|conn| {
             inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
-                let line = Line { organisation, id, bytes, sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect() };
+                let line = Line { organisation, id, bytes, sha256: secret::hex(&sha256) };
                 // One that the disk has lost or changed must not make every backup fail its proof.
                 if !has_content(&store.path(organisation, id), &line.sha256) {
                     totals.missing += 1;
@@ -165,7 +165,13 @@ impl Pool {
         }
         let mut named = HashSet::new();
         for list in lists()? {
-            let Ok(list) = list else { return Ok(()) };
+            let list = match list {
+                Ok(list) => list,
+                Err(err) => {
+                    tracing::warn!(folder = %self.0.display(), "kept what no backup may name: {}", err.admin_detail());
+                    return Ok(());
+                }
+            };
             for line in list.lines() {
                 named.insert(Line::parse(&line.map_err(Error::internal)?)?.sha256);
             }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{
     UNKNOWN,
     names::clean_name,
+    readable,
     record::{self, File},
     removal::KEPT_UNTAKEN,
     uploading::{self, New},
@@ -67,18 +68,19 @@ pub fn find(conn: &Connection, caller: Caller, id: FileId, now: Time) -> Result<
         .optional()?;
     let found = match arriving {
         Some(upload) => Found::Arriving(upload),
-        None => {
-            // A token of some channels learns nothing of what others show.
-            let may_know =
-                |file: &File| file.user == caller.user && (file.message.is_none() || !caller.grant.is_channel_limited());
-            Found::Whole(record::find(conn, id)?.filter(may_know).ok_or(UNKNOWN)?)
-        }
+        None => Found::Whole(whole(conn, caller, id)?),
     };
     let organisation = match &found {
         Found::Arriving(upload) => upload.organisation,
         Found::Whole(file) => file.organisation,
     };
     access::membership(conn, organisation, caller.user)?.map(|_| found).ok_or(UNKNOWN)
+}
+
+/// A file of the caller's. One that no message has taken, a token of some channels may know as well: it may have sent its last piece.
+fn whole(conn: &Connection, caller: Caller, id: FileId) -> Result<File> {
+    let file = record::find(conn, id)?.filter(|file| file.user == caller.user).ok_or(UNKNOWN)?;
+    if file.message.is_some() { readable(conn, caller, id) } else { Ok(file) }
 }
 
 /// Makes an upload the file whose bytes are on disk.

@@ -338,6 +338,13 @@ async fn an_upload_is_nobody_elses_and_ends_with_the_membership() {
     let (reads, posts) = (program(&["read"]).await, program(&["post"]).await);
     assert_eq!(statuses(&reads, &id).await, [403; 3]);
     posts.append(&id, 5, b"56").await.expect(204);
+    let channel = ada.private_channel(&organisation, "plans", &[&grace]).await;
+    let whole = grace.begin("notes.txt", 5).await;
+    grace.append(&whole, 0, b"01234").await.expect(204);
+    grace.post(&format!("/channels/{channel}/messages"), json!({ "content": "", "files": [whole] })).await.expect(201);
+    assert_eq!(grace.tell(&whole).await.status(), 200);
+    ada.delete(&format!("/channels/{channel}/users/{}", grace.user_id)).await.expect(200);
+    assert_eq!(grace.tell(&whole).await.status(), 404, "she does not read its message any more");
     let member = format!("/organisations/{organisation}/users/{}", grace.user_id);
     ada.put(&member, json!({ "status": "deactivated" })).await.expect(200);
     assert_eq!(statuses(&grace, &id).await, [404; 3]);

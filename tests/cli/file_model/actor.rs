@@ -286,6 +286,10 @@ impl Actor {
             if person == BOB && reads {
                 made = linked["data"]["link"].as_str().map(str::to_owned);
             }
+            let (status, ..) = office
+                .call(person, Method::HEAD, &format!("/files/uploads/{id}"), |request| request.header("tus-resumable", "1.0.0"))
+                .await;
+            assert_eq!(status, if reads && person == ADA { 200 } else { 404 }, "{name} asks how much has arrived of {id}");
             let in_channel = person == ADA || person == BOB && self.bob_is_in;
             let (status, listed) =
                 office.ask(person, Method::GET, &format!("{}/files?limit=100", self.channel), &json!({})).await;

@@ -17,10 +17,10 @@ const AT_ONCE = 2
  * @param {(id: string) => Upload | undefined} options.find
  * @param {(id: string, change: Partial<Upload>) => Promise<void>} options.update Changes what is kept of one.
  * @param {(id: string, change: Partial<Upload>) => void} options.show Changes what is shown of one.
- * @param {(id: string) => Blob | undefined} options.file
+ * @param {(id: string) => Blob | undefined} options.bytesOf
  * @param {(id: string) => import('../base/signal.js').Signal<number>} options.progress
  */
-export function createTransfers({ server, clock, find, update, show, file: fileOf, progress }) {
+export function createTransfers({ server, clock, find, update, show, bytesOf, progress }) {
   const uploading = createUploading(server)
   /** Those that wait for the network. @type {Set<() => void>} */
   const asleep = new Set()
@@ -74,7 +74,7 @@ export function createTransfers({ server, clock, find, update, show, file: fileO
       for (let failures = 0; !ended.aborted; failures += 1) {
         const upload = find(id)
         if (!upload || upload.state === 'done' || upload.state === 'refused') return
-        const file = fileOf(id)
+        const file = bytesOf(id)
         if (!file) return update(id, { state: 'refused', error: { code: 'lost' } })
         try {
           show(id, { state: 'sending' })
@@ -99,5 +99,9 @@ export function createTransfers({ server, clock, find, update, show, file: fileO
   }
 }
 
+/** What takes hours to pass is said, and tried again by whoever wants. */
+const NOT_SOON = ['bytes_used_up', 'files_disk_full']
+
 /** Whether it may go on later: also where another request goes on with it, and where a session is taken up again. @param {unknown} error */
-const isPassing = error => isTransient(error) || (error instanceof Refusal && [401, 409].includes(error.status))
+const isPassing = error => (error instanceof Refusal && NOT_SOON.includes(error.code) ? false
+  : isTransient(error) || (error instanceof Refusal && [401, 409].includes(error.status)))

@@ -93,7 +93,7 @@ export function createUploads({ server, api, records, clock, locks, arrived }) {
   let transfers
   const loaded = async () => {
     const { createTransfers } = await import('./transfers.js')
-    transfers ??= createTransfers({ server, clock, find, update, show, file: id => bytes.get(id), progress })
+    transfers ??= createTransfers({ server, clock, find, update, show, bytesOf: id => bytes.get(id), progress })
     return transfers
   }
 
@@ -191,8 +191,6 @@ export function createUploads({ server, api, records, clock, locks, arrived }) {
       return found.every(({ state }) => state === 'done')
         ? found.map(({ path, description }) => ({ id: fileOf(path ?? ''), description })) : null
     },
-    readKept,
-
     /** Tries again what was refused. @param {string} id */
     retry(id) {
       void update(id, { state: 'waiting', error: null })
@@ -218,7 +216,7 @@ export function createUploads({ server, api, records, clock, locks, arrived }) {
     /** Their message is there. @param {readonly string[]} ids */
     posted: ids => ids.forEach(id => void forget(id)),
 
-    resume: readKept,
+    readKept,
     /** The network is back. */
     wake() {
       transfers?.wake()

@@ -32,7 +32,7 @@ export function createWriting({ base, headers, XMLHttpRequest, api, myId, user, 
     drafts, uploads, outgoing, end,
 
     resume() {
-      void uploads.resume()
+      void uploads.readKept()
       outgoing.resume()
     },
     /** The network is back. */

@@ -1,6 +1,7 @@
 // Where one writes: it grows with its text, keeps its draft, and sends.
 
 import { signal, untracked } from '../../base/signal.js'
+import { MOST as MOST_FILES } from '../../store/uploads.js'
 import { commandIn } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
@@ -132,6 +133,8 @@ function send(options, field) {
   const command = commandIn(field.area.value)
   if (command) return void call(options, field, command)
   if (files.some(each => each.state === 'refused')) return say(t('chat.filesFirst'))
+  // Those of a post that was taken back stand with them.
+  if (files.length > MOST_FILES) return say(t('chat.mostFiles', { count: MOST_FILES }))
   const ids = files.map(each => each.id)
   store.uploads.move(ids)
   store.outgoing.post({ channel: channel(), thread: thread(), text, files: ids })

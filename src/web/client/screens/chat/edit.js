@@ -5,6 +5,7 @@ import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
 import { completing } from './completion.js'
+import { mediaOf } from './media.js'
 import { grow, isSending, showDraft } from './text-field.js'
 
 /** The message that is being edited; null if none is. */
@@ -56,7 +57,7 @@ export function editMessage(store, message, close) {
   let waits = false
   const save = async () => {
     const text = area.value.trim()
-    if (!text || text === content.peek()) return leave()
+    if (text === content.peek() || (!text && mediaOf(message()).length === 0)) return leave()
     if (waits) return
     waits = true
     try {

@@ -142,7 +142,7 @@ export default {
   rate_limited: 'Das war etwas zu schnell. Versuche es {after} noch einmal.',
   rate_limited_unverified: 'Heute kannst du niemanden mehr einladen. Bestätige deine E-Mail-Adresse, um mehr einzuladen.',
   mails_used_up: 'Von hier wurden zu viele E-Mails verschickt. Versuche es {after} noch einmal.',
-  bytes_used_up: 'Du hast sehr viel geschrieben. Versuche es {after} noch einmal.',
+  bytes_used_up: 'Du hast so viel gesendet, wie zurzeit geht. Versuche es {after} noch einmal.',
   too_many_passwords: 'Zu viele falsche Passwörter. Versuche es {after} noch einmal oder lass dir einen Link per E-Mail schicken.',
   overloaded: 'Der Server ist gerade überlastet. Versuche es {after} noch einmal.',
   too_slow: 'Das dauert für den Server zu lange. Nimm ein selteneres Wort oder einen kürzeren Zeitraum.',

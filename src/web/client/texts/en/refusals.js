@@ -136,7 +136,7 @@ export default {
   rate_limited: 'That was a little too fast. Try again {after}.',
   rate_limited_unverified: 'You can’t invite more people today. Confirm your e-mail address to invite more.',
   mails_used_up: 'Too many e-mails were sent from here. Try again {after}.',
-  bytes_used_up: 'You have written a great deal. Try again {after}.',
+  bytes_used_up: 'You have sent as much as you may for now. Try again {after}.',
   too_many_passwords: 'Too many wrong passwords. Try again {after}, or have a link sent by e-mail.',
   overloaded: 'The server is very busy. Try again {after}.',
   too_slow: 'This takes the server too long. Use a rarer word or a shorter period.',
