@@ -24,6 +24,8 @@ pub struct Target {
     pub url: String,
     /// The path of a channel's messages.
     pub messages: String,
+    /// A file of one of them.
+    pub file: String,
     /// The bearer tokens of members who attack.
     pub tokens: Vec<String>,
 }
@@ -32,7 +34,7 @@ impl Target {
     /// A server without attackers.
     pub fn of(url: String) -> Target {
         let server = url.trim_start_matches("http://").parse().unwrap();
-        Target { server, url, messages: String::new(), tokens: Vec::new() }
+        Target { server, url, messages: String::new(), file: String::new(), tokens: Vec::new() }
     }
 
     pub fn members(&self) -> impl Iterator<Item = Api> {
@@ -48,7 +50,7 @@ impl Attackers {
         let mut process =
             Command::new(std::env::current_exe().unwrap()).args(["attack", scenario]).stdin(Stdio::piped()).spawn().unwrap();
         let tokens: Vec<&str> = team.others.iter().map(|member| member.token.as_str()).collect();
-        let target = json!({ "url": team.ada.url, "messages": team.messages, "tokens": tokens });
+        let target = json!({ "url": team.ada.url, "messages": team.messages, "file": team.file, "tokens": tokens });
         writeln!(process.stdin.as_mut().unwrap(), "{target}").unwrap();
         Attackers(process)
     }
@@ -70,6 +72,7 @@ pub fn target() -> &'static Target {
     _ = Api::new(url.clone()); // clients of HTTP need what it installs
     Box::leak(Box::new(Target {
         messages: api::text(&given["messages"]),
+        file: api::text(&given["file"]),
         tokens: given["tokens"].as_array().unwrap().iter().map(api::text).collect(),
         ..Target::of(url)
     }))

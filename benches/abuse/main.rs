@@ -12,6 +12,7 @@ mod attackers;
 mod bodies;
 mod comeback;
 mod commands;
+mod downloads;
 #[path = "../../tests/api/push/frames.rs"]
 #[allow(dead_code, reason = "the tests close sockets, too")]
 mod frames;
@@ -27,11 +28,25 @@ mod server;
 mod sockets;
 mod strangers;
 mod unread;
+mod uploads;
 mod writes;
 
 /// All scenarios, in the order in which they run.
-const SCENARIOS: &[&str] =
-    &["strangers", "pings", "commands", "bodies", "office", "programs", "answers", "unread", "pages", "comeback", "writes"];
+const SCENARIOS: &[&str] = &[
+    "strangers",
+    "pings",
+    "commands",
+    "bodies",
+    "office",
+    "programs",
+    "answers",
+    "unread",
+    "pages",
+    "comeback",
+    "writes",
+    "uploads",
+    "downloads",
+];
 
 #[tokio::main]
 async fn main() {
@@ -70,6 +85,8 @@ async fn defend(scenarios: &[&str]) {
             "pages" => pages::defend().await,
             "comeback" => comeback::defend().await,
             "writes" => writes::defend().await,
+            "uploads" => uploads::defend().await,
+            "downloads" => downloads::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
     }
@@ -89,6 +106,8 @@ async fn attack(scenario: &str) {
         "unread" => unread::attack(target).await,
         "pages" => pages::attack(target),
         "writes" => writes::attack(target).await,
+        "uploads" => uploads::attack(target),
+        "downloads" => downloads::attack(target),
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
     std::future::pending::<()>().await;

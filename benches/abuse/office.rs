@@ -11,7 +11,7 @@ use futures_util::{
     future::join_all,
     stream::{self},
 };
-use reqwest::{Client, Method};
+use reqwest::Method;
 use rustix::process::{Resource, getrlimit};
 use serde_json::Value;
 use tokio::{
@@ -25,7 +25,7 @@ use crate::{
     api::Api,
     attackers::{Attackers, Target, again_and_again, dial},
     probe,
-    server::{Server, Team},
+    server::{Server, Team, person_elsewhere},
 };
 
 const PEOPLE: usize = 250;
@@ -33,8 +33,6 @@ const CONNECTIONS: usize = 6;
 const IDLE: usize = 400;
 const HALF_HEADS: usize = 400;
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// A network has 20 links mailed, and a registration mails one: the accounts are made elsewhere.
-const ACCOUNTS_BY_ADDRESS: usize = 15;
 const ATTACK: Duration = Duration::from_secs(45);
 /// Between the begin of the attack and the first arrival.
 const FILLED_AFTER: Duration = Duration::from_secs(3);
@@ -89,12 +87,7 @@ async fn half_head(target: &Target) -> std::io::Result<()> {
 pub async fn people(server: &Server, most: usize) -> Vec<Api> {
     let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
     let count = most.min(files.saturating_sub(1200) / (CONNECTIONS + 2));
-    let person = |n: usize| async move {
-        let from = IpAddr::V4(Ipv4Addr::new(127, 6, 0, (n / ACCOUNTS_BY_ADDRESS + 1) as u8));
-        let http = Client::builder().local_address(from).build().unwrap();
-        let person = Api { http, ..server.api.clone() }.person(&format!("person{n}")).await;
-        Api { http: server.api.http.clone(), ..person }
-    };
+    let person = |n: usize| async move { person_elsewhere(server, n, &format!("person{n}")).await };
     stream::iter(0..count).map(person).buffered(2).collect().await
 }
 

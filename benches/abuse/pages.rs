@@ -35,7 +35,12 @@ pub async fn defend() {
     }
     // Short posts among the long ones would make the pages short.
     let (_, elsewhere) = team.ada.place().await;
-    let posts = Team { ada: team.ada.clone(), others: Vec::new(), messages: format!("/channels/{elsewhere}/messages") };
+    let posts = Team {
+        ada: team.ada.clone(),
+        others: Vec::new(),
+        messages: format!("/channels/{elsewhere}/messages"),
+        file: String::new(),
+    };
     let mut office = None;
     probe::under(&server, &posts, ATTACK, || {
         let attackers = Attackers::start("pages", &team);

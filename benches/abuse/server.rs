@@ -2,12 +2,13 @@
 
 use std::{
     io::{BufRead, BufReader},
+    net::{IpAddr, Ipv4Addr},
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
-use reqwest::Method;
+use reqwest::{Client, Method};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -86,6 +87,8 @@ pub struct Team {
     pub others: Vec<Api>,
     /// The path of the channel's messages.
     pub messages: String,
+    /// A file of one of its messages, if a scenario has one.
+    pub file: String,
 }
 
 impl Team {
@@ -95,7 +98,7 @@ impl Team {
         let mut members = Vec::new();
         for n in 0..others {
             let name = format!("member{n}");
-            let member = server.api.person(&name).await;
+            let member = person_elsewhere(server, n, &name).await;
             let invitation = json!({ "org_id": organisation, "emails": [format!("{name}@x.example")] });
             let made = ada.call(Method::POST, "/invite", invitation).await["data"]["invitations"][0]["invite_token"].take();
             member.call(Method::POST, "/invite/verify", json!({ "token": made })).await;
@@ -103,6 +106,17 @@ impl Team {
             members.push(member);
             sleep(Duration::from_millis(300)).await; // one address without a session has a rate
         }
-        Team { ada, others: members, messages: format!("/channels/{channel}/messages") }
+        Team { ada, others: members, messages: format!("/channels/{channel}/messages"), file: String::new() }
     }
+}
+
+/// A network has 20 links mailed, and a registration mails one: accounts are made at other addresses.
+const ACCOUNTS_BY_ADDRESS: usize = 15;
+
+/// The account of this number.
+pub async fn person_elsewhere(server: &Server, n: usize, name: &str) -> Api {
+    let from = IpAddr::V4(Ipv4Addr::new(127, 6, 0, (n / ACCOUNTS_BY_ADDRESS + 1) as u8));
+    let http = Client::builder().local_address(from).build().unwrap();
+    let person = Api { http, ..server.api.clone() }.person(name).await;
+    Api { http: server.api.http.clone(), ..person }
 }
