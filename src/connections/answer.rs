@@ -71,8 +71,9 @@ impl Service {
             // A request without credentials has a short body, and one with wrong credentials is refused before its body is read.
             let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
             let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
-            let in_memory = if api::is_upload(&path) { files::BUFFER } else { size as usize };
-            let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(in_memory));
+            // An upload counts what is in memory of it once it has its turn.
+            let is_counted = has_credentials && size > SMALL && !api::is_upload(&path);
+            let _arriving = is_counted.then(|| client.buffer(size as usize));
             let scheme = if self.is_secure { Scheme::HTTPS } else { Scheme::HTTP };
             self.handler.get_response(request(req, scheme, self.peer, exchange)).await
         };

@@ -2,9 +2,12 @@
 
 use std::{
     fs::File,
-    io::{BufReader, Seek},
+    io::{Cursor, Read, Seek},
     panic::{AssertUnwindSafe, catch_unwind},
 };
+
+/// Bytes from the beginning that are looked at. Readers keep all of what a file calls its notes, and many times as much to read them.
+const HEAD: u64 = 256 << 10;
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,22 +18,23 @@ pub struct PictureSize {
 
 impl PictureSize {
     /// The size of a picture; none if its beginning does not tell. Whoever made the file may have made it so that a reader fails.
-    pub fn of(file: &File) -> Option<PictureSize> {
-        catch_unwind(AssertUnwindSafe(|| read(BufReader::new(file)))).ok().flatten()
+    pub fn of(mut file: &File) -> Option<PictureSize> {
+        let mut head = Vec::new();
+        file.rewind().ok()?;
+        file.take(HEAD).read_to_end(&mut head).ok()?;
+        catch_unwind(AssertUnwindSafe(|| read(&head))).ok().flatten()
     }
 }
 
-fn read(mut file: BufReader<&File>) -> Option<PictureSize> {
-    file.rewind().ok()?;
-    let size = imagesize::reader_size(&mut file).ok()?;
+fn read(head: &[u8]) -> Option<PictureSize> {
+    let size = imagesize::blob_size(head).ok()?;
     let (width, height) = (u32::try_from(size.width).ok()?, u32::try_from(size.height).ok()?);
-    file.rewind().ok()?;
-    Some(if lies_on_its_side(&mut file) { PictureSize { width: height, height: width } } else { PictureSize { width, height } })
+    Some(if lies_on_its_side(head) { PictureSize { width: height, height: width } } else { PictureSize { width, height } })
 }
 
 /// Whether a camera has noted that it was turned by a quarter (Exif 3.0, tag Orientation: 5 to 8).
-fn lies_on_its_side(file: &mut BufReader<&File>) -> bool {
-    let Ok(noted) = exif::Reader::new().read_from_container(file) else { return false };
+fn lies_on_its_side(head: &[u8]) -> bool {
+    let Ok(noted) = exif::Reader::new().read_from_container(&mut Cursor::new(head)) else { return false };
     let orientation = noted.get_field(exif::Tag::Orientation, exif::In::PRIMARY).and_then(|field| field.value.get_uint(0));
     matches!(orientation, Some(5..=8))
 }

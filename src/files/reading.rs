@@ -19,7 +19,7 @@ use super::{
     store::{BUFFER, Store},
 };
 use crate::{
-    error::Result,
+    error::{Code, Error, Result},
     id::{FileId, OrganisationId},
 };
 
@@ -38,10 +38,18 @@ pub struct Reading<P> {
 }
 
 impl Store {
-    /// Opens a file to read a range of it, which holds `permit` until its end.
+    /// Opens a file to read a range of it, which holds `permit` until its end. 404 if its bytes are missing, as after a backup
+    /// without files was restored.
     pub async fn read<P>(&self, organisation: OrganisationId, id: FileId, range: Range<u64>, permit: P) -> Result<Reading<P>> {
         let path = self.path(organisation, id);
-        let file = blocking(move || File::open(path)).await?;
+        let open = move || match File::open(path) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        };
+        let Some(file) = blocking(open).await? else {
+            tracing::warn!(%id, "the bytes of a file are missing: `tidings doctor` names all such files");
+            return Err(Error::NotFound(Code::FileNotFound));
+        };
         Ok(Reading { file: Arc::new(file), left: range, next: None, _permit: permit })
     }
 }

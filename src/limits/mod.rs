@@ -63,6 +63,8 @@ const UNPUSHED_CHANGES: usize = 4;
 
 /// Files of a user that come or go at once; more wait. A browser has six connections to a server.
 const TRANSFERS_OF_USER: usize = 8;
+/// Files of all users at one network that come or go at once: an office, which leaves room for others.
+const TRANSFERS_OF_NETWORK: usize = 64;
 /// Files of all users together that come or go at once, each of which is an open file.
 const TRANSFERS: usize = 256;
 /// How long a transfer waits for others.
@@ -114,11 +116,12 @@ struct Kept {
     changes: Permits<Author>,
     files: DefaultKeyedRateLimiter<Share>,
     transfers: Permits<Share>,
+    transfers_of_network: Permits<IpAddr>,
     all_transfers: Arc<Semaphore>,
 }
 
 /// A permit for a file to come or go.
-pub type Transfer = Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>;
+pub type Transfer = Option<[OwnedSemaphorePermit; 3]>;
 
 impl Limits {
     pub fn new(on: bool, clock: &Clock) -> Limits {
@@ -137,6 +140,7 @@ impl Limits {
             changes: Permits::new(UNPUSHED_CHANGES),
             files: RateLimiter::keyed(Quota::per_second(rate(FILE_RATE)).allow_burst(rate(FILE_BURST))),
             transfers: Permits::new(TRANSFERS_OF_USER),
+            transfers_of_network: Permits::new(TRANSFERS_OF_NETWORK),
             all_transfers: Arc::new(Semaphore::new(TRANSFERS)),
         }))
     }
@@ -152,10 +156,14 @@ impl Limits {
     }
 
     /// Waits for a permit to take or send a file; none if limits are switched off. 503 after half a minute.
-    pub async fn transfer(&self, share: Share) -> Result<Transfer> {
+    pub async fn transfer(&self, share: Share, address: IpAddr) -> Result<Transfer> {
         let Some(kept) = &self.0 else { return Ok(None) };
-        let (own, all) = (kept.transfers.semaphore_for(share), kept.all_transfers.clone());
-        let permits = async { own.acquire_owned().await.ok().zip(all.acquire_owned().await.ok()) };
+        let near = kept.transfers_of_network.semaphore_for(network(address));
+        let permits = async {
+            let own = kept.transfers.semaphore_for(share).acquire_owned().await.ok()?;
+            let near = near.acquire_owned().await.ok()?;
+            Some([own, near, kept.all_transfers.clone().acquire_owned().await.ok()?])
+        };
         let busy = Error::Unavailable(Code::Overloaded, "Too many files are being sent, try again in a moment");
         timeout(TRANSFER_WAITS, permits).await.map_err(|_| busy)
     }
@@ -317,21 +325,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn eight_files_of_a_user_and_256_of_all_come_or_go_and_one_more_waits() {
+    async fn eight_files_of_a_user_64_of_a_network_and_256_of_all_come_or_go_and_one_more_waits() {
         use futures_util::FutureExt;
         let limits = Limits::new(true, &Clock::default());
-        let asked = |user| tokio::task::unconstrained(limits.transfer(user)).now_or_never();
         let users: Vec<_> = (0..33).map(|_| Share::Person(UserId::new())).collect();
-        let mut permits: Vec<_> = (0..8).map(|_| asked(users[0]).unwrap().unwrap()).collect();
-        assert!(asked(users[0]).is_none());
+        let asked = |user: usize, network: usize| {
+            let transfer = limits.transfer(users[user], IpAddr::from([192, 0, 2, network as u8]));
+            tokio::task::unconstrained(transfer).now_or_never()
+        };
+        let mut permits: Vec<_> = (0..8).map(|_| asked(0, 0).unwrap().unwrap()).collect();
+        assert!(asked(0, 1).is_none(), "wherever the user is");
         permits.pop();
-        permits.extend(asked(users[0]).unwrap());
-        permits.extend(users[1..32].iter().flat_map(|user| (0..8).map(|_| asked(*user).unwrap().unwrap())));
-        assert!(permits.len() == 256 && asked(users[32]).is_none());
+        permits.extend(asked(0, 0).unwrap());
+        permits.extend((8..64).map(|n| asked(n / 8, 0).unwrap().unwrap()));
+        assert!(asked(8, 0).is_none() && asked(8, 1).is_some());
+        permits.extend((64..256).map(|n| asked(n / 8, n / 64).unwrap().unwrap()));
+        assert!(permits.len() == 256 && asked(32, 9).is_none());
         permits.pop();
-        assert!(asked(users[32]).unwrap().is_ok());
+        assert!(asked(32, 9).unwrap().is_ok());
         let off = Limits::new(false, &Clock::default());
-        assert!(off.transfer(users[0]).now_or_never().unwrap().unwrap().is_none());
+        assert!(off.transfer(users[0], IpAddr::from([192, 0, 2, 1])).now_or_never().unwrap().unwrap().is_none());
     }
 
     #[test]

@@ -88,7 +88,8 @@ impl Origins {
     /// and over plain http nothing at all; so they count unless the browser says that another site asks, and no person who follows a
     /// link. What is answered writes nothing, and no page elsewhere can read it.
     pub fn may_show_file(&self, req: &Request) -> bool {
-        let is_navigation = || req.header("sec-fetch-mode") == Some("navigate");
+        let is_navigation =
+            || req.header("sec-fetch-mode") == Some("navigate") && all(req, "sec-fetch-dest", |what| what == "document");
         all(req, SITE, |site| matches!(site, "same-origin" | "none")) || is_navigation()
     }
 

@@ -113,8 +113,18 @@ async fn backups_of_a_folder_keep_each_file_once_and_forget_what_none_names() {
         copy.http.get(format!("{}/api/v1/files/{first}/plan.txt", copy.url)).bearer_auth(&place.token).send().await.unwrap();
     assert_eq!(opened.text().await.unwrap(), "The plan");
 
+    // Others may write beside backups: what a link leads to is not the pool's.
+    let elsewhere = place.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    for name in ["film.partial", &"a".repeat(64)] {
+        fs::write(elsewhere.join(name), "").unwrap();
+    }
+    std::os::unix::fs::symlink(&elsewhere, backups.join("files/zz")).unwrap();
+    fs::write(kept[0].with_file_name("x.1.partial"), "").unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     back_up(&place.path("data"), &backups, &["--keep", "1"]);
+    assert_eq!(below(&elsewhere, 1).len(), 2);
+    fs::remove_file(backups.join("files/zz")).unwrap();
     assert_eq!(archives(&backups).len(), 1);
     assert_eq!(pool(&backups).len(), 2, "the copy and the later one");
 }

@@ -22,6 +22,7 @@ mod deliveries;
 mod doctor;
 mod faults;
 mod file_backups;
+mod file_bombs;
 mod file_model;
 mod first_administrator;
 mod foreign;

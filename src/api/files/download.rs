@@ -21,7 +21,7 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        http::{file_reader::FileReader, framework_traits::inline_schema},
+        http::{file_reader::FileReader, framework_traits::inline_schema, visitor},
         tags::Tag,
     },
     domain::files::{self, File},
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Nothing of a file runs or loads anything, wherever it is opened. Browsers show pictures and text with a style of their own.
-const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 /// A file of another type, in the document. Generators of clients take what it lists first.
 const ANY: &str = "*/*";
 /// What browsers are told that a file is which they don't show.
@@ -73,7 +73,7 @@ impl Api {
                 StatusCode::RANGE_NOT_SATISFIABLE.with_header(header::CONTENT_RANGE, range).into_response()
             }
             Part::Bytes(range, status) => {
-                let transfer = app.limits.transfer(caller.share()).await?;
+                let transfer = app.limits.transfer(caller.share(), visitor::address(req)).await?;
                 let body = app.files.read(file.organisation, id, range.clone(), transfer).await?;
                 let response = Response::builder().status(status).header(header::CONTENT_LENGTH, range.end - range.start);
                 let mut response = response.body(Body::from(body.boxed()));
@@ -126,11 +126,12 @@ impl Asked {
     /// None for several ranges, for other units and for what is no range: they count as not asked for.
     fn parse(text: &str) -> Option<Asked> {
         let (from, to) = text.strip_prefix("bytes=")?.split_once('-')?;
-        let to = if to.is_empty() { None } else { Some(to.parse().ok()?) };
+        let number = |digits: &str| digits.parse().ok().filter(|_| digits.bytes().all(|digit| digit.is_ascii_digit()));
+        let to = if to.is_empty() { None } else { Some(number(to)?) };
         match (from, to) {
             ("", last) => last.map(Asked::Last),
             (from, to) => {
-                let from = from.parse().ok()?;
+                let from = number(from)?;
                 to.is_none_or(|to| from <= to).then_some(Asked::From(from, to))
             }
         }

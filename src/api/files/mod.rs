@@ -4,6 +4,7 @@ pub mod download;
 pub mod links;
 mod receiving;
 pub mod resumable;
+mod sips;
 mod upload;
 
 use poem::{Request, web::Data};

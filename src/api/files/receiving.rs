@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use poem::Request;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     time::timeout,
 };
 
 use crate::{
+    api::http::visitor,
     db,
-    domain::files::uploading::New,
+    domain::{access::Caller, files::uploading::New},
     error::{Code, Error, Result},
     files::{BUFFER, Incoming, Stored},
     id::FileId,
+    limits::{Transfer, buffering::Buffered},
     state::App,
 };
 
@@ -42,6 +45,12 @@ pub async fn receive(
         require_disk(app, read as u64)?;
         incoming.write(&buffer[..read]).await?;
     }
+}
+
+/// Waits until the caller may send a file, and counts what is in memory of it, until what is returned is dropped.
+pub async fn begin_transfer(req: &Request, app: &App, caller: Caller) -> Result<(Transfer, Option<Buffered>)> {
+    let transfer = app.limits.transfer(caller.share(), visitor::address(req)).await?;
+    Ok((transfer, visitor::buffering_client(req).map(|client| client.buffer(BUFFER))))
 }
 
 /// Checks that the disk has room for so many bytes besides what uploads leave free. Many uploads at once may each have fitted when they

@@ -11,11 +11,11 @@ use poem::{
 };
 use serde::Deserialize;
 
-use super::receiving::{new_file, receive, require_disk};
+use super::receiving::{begin_transfer, new_file, receive, require_disk};
 use crate::{
     api::{
         document::Methods,
-        http::{api_wrapper::Enveloped, auth::require_caller, body::Bound, failure},
+        http::{api_wrapper::Enveloped, auth::require_caller, body::Bound, failure, visitor},
     },
     db::{self, Tx},
     domain::{
@@ -112,7 +112,7 @@ async fn begin(req: &Request, app: Data<&App>, to: poem::Result<Query<Where>>) -
     if upload.length == 0 {
         let turn = app.files.turn(upload.id).await;
         let incoming = Incoming::resume(&app.files, upload.organisation, upload.id, turn.clone()).await?;
-        finish(&app, caller, upload, incoming, turn).await?;
+        finish((req, &app, caller), upload, incoming, turn).await?;
     }
     Ok(response)
 }
@@ -128,7 +128,7 @@ async fn tell(req: &Request, app: Data<&App>, id: Path<FileId>) -> Result<Respon
             let offset = incoming.size();
             let told = (offset, upload.length, upload.name.clone(), Some(expiry(&upload)));
             if offset == upload.length {
-                finish(&app, caller, upload, incoming, turn).await?;
+                finish((req, &app, caller), upload, incoming, turn).await?;
             }
             told
         }
@@ -170,7 +170,7 @@ async fn append(req: &Request, app: Data<&App>, id: Path<FileId>, body: Body) ->
     let arrived = tokio::select! {
         biased;
         () = turn.end() => Err(Error::UploadConflict("A newer request goes on with this upload".into())),
-        arrived = take_piece(&app, caller, &upload, &mut incoming, body) => arrived,
+        arrived = take_piece((req, &app, caller), &upload, &mut incoming, body) => arrived,
     };
     let synced = incoming.sync().await;
     arrived?;
@@ -179,14 +179,19 @@ async fn append(req: &Request, app: Data<&App>, id: Path<FileId>, body: Body) ->
     let response = StatusCode::NO_CONTENT.with_header(OFFSET, incoming.size()).into_response();
     let response = response.with_header(EXPIRES, expiry(&upload)).into_response();
     if incoming.size() == upload.length {
-        finish(&app, caller, upload, incoming, turn).await?;
+        finish((req, &app, caller), upload, incoming, turn).await?;
     }
     Ok(response)
 }
 
-async fn take_piece(app: &App, caller: Caller, upload: &Upload, incoming: &mut Incoming, body: Body) -> Result<()> {
+async fn take_piece(
+    (req, app, caller): (&Request, &App, Caller),
+    upload: &Upload,
+    incoming: &mut Incoming,
+    body: Body,
+) -> Result<()> {
     require_right(app, caller, upload)?;
-    let _transfer = app.limits.transfer(caller.share()).await?;
+    let _transfer = begin_transfer(req, app, caller).await?;
     receive(body.into_async_read(), app, incoming, upload.length, |_| Ok(())).await
 }
 
@@ -205,9 +210,9 @@ async fn cancel(req: &Request, app: Data<&App>, id: Path<FileId>) -> Result<Resp
 
 /// Makes an upload of which all has arrived the file that it is, in a task of its own: the turn must not end before others see the
 /// file, whether the client waits or not.
-async fn finish(app: &App, caller: Caller, upload: Upload, incoming: Incoming, turn: Turn) -> Result<()> {
+async fn finish((req, app, caller): (&Request, &App, Caller), upload: Upload, incoming: Incoming, turn: Turn) -> Result<()> {
     require_right(app, caller, &upload)?; // before all of it is read again
-    let (app, transfer) = (app.clone(), app.limits.transfer(caller.share()).await?);
+    let (app, transfer) = (app.clone(), app.limits.transfer(caller.share(), visitor::address(req)).await?);
     let finish = async move {
         let (organisation, size) = (upload.organisation, incoming.size());
         let stored = incoming.end(organisation).await?;
@@ -247,7 +252,8 @@ fn require_offset(named: u64, actual: u64) -> Result<()> {
 }
 
 fn number(req: &Request, name: &str) -> Result<u64> {
-    let value = req.header(name).and_then(|value| value.parse().ok()).filter(|value| *value <= i64::MAX as u64);
+    let digits = req.header(name).filter(|value| value.bytes().all(|digit| digit.is_ascii_digit()));
+    let value = digits.and_then(|digits| digits.parse().ok()).filter(|value| *value <= i64::MAX as u64);
     value.ok_or_else(|| {
         Error::BadRequest(Code::InvalidValue.says(format!("the header {name} must be a number of bytes")).at(name))
     })

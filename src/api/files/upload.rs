@@ -1,12 +1,15 @@
 //! Files in a form (RFC 7578), which go to the disk as they arrive.
 
-use poem::{FromRequest, Request, RequestBody, http::header, web::Multipart};
+use poem::{Body, FromRequest, Request, RequestBody, http::header, web::Multipart};
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
     registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef},
 };
 
-use super::receiving::{in_time, new_file, receive, require_disk};
+use super::{
+    receiving::{begin_transfer, in_time, new_file, receive, require_disk},
+    sips::{AROUND, Sips, Unread},
+};
 use crate::{
     api::http::{body::Bound, framework_traits::inline_schema},
     db,
@@ -22,11 +25,12 @@ use crate::{
 
 /// The name of the parts of the form that are files.
 const FIELD: &str = "files";
-/// Bytes of a form besides its files.
-const AROUND: u64 = 64 << 10;
 
 /// A form with files, of which nothing was read.
-pub struct Upload(Multipart);
+pub struct Upload {
+    form: Multipart,
+    unread: Unread,
+}
 
 impl<'a> ApiExtractor<'a> for Upload {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
@@ -51,8 +55,10 @@ impl<'a> ApiExtractor<'a> for Upload {
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let form = <Multipart as FromRequest>::from_request(req, body).await;
-        form.map(Upload).map_err(|_| {
+        let unread = Unread::default();
+        let mut sips = RequestBody::new(Body::from_async_read(Sips::of(body.take()?, unread.clone())));
+        let form = <Multipart as FromRequest>::from_request(req, &mut sips).await;
+        form.map(|form| Upload { form, unread }).map_err(|_| {
             let says = "The request body must be a form of the content type multipart/form-data";
             Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)).into()
         })
@@ -65,8 +71,8 @@ impl Upload {
     pub async fn receive(self, req: &Request, app: &App, caller: Caller, named: Option<OrganisationId>) -> Result<Vec<File>> {
         let declared = req.header(header::CONTENT_LENGTH).and_then(|length| length.parse().ok()).unwrap_or(0);
         let organisation = begin(app, caller, named, declared)?;
-        let _transfer = app.limits.transfer(caller.share()).await?;
-        let (stored, new) = receive_all(self.0, app, caller, organisation).await?;
+        let _transfer = begin_transfer(req, app, caller).await?;
+        let (stored, new) = receive_all(self, app, caller, organisation).await?;
         Bound::require_same_session(req)?;
         let keep = move |tx: &mut db::Tx| {
             let kept = uploading::create(tx, caller, organisation, new)?;
@@ -79,9 +85,10 @@ impl Upload {
 
 /// Checks what can be checked before the first byte. Returns the organisation that the files are for.
 fn begin(app: &App, caller: Caller, named: Option<OrganisationId>, declared: u64) -> Result<OrganisationId> {
-    let organisation = app.db.read(|conn| uploading::require_uploader(conn, caller, named, declared.saturating_sub(AROUND)))?;
+    let organisation =
+        app.db.read(|conn| uploading::require_uploader(conn, caller, named, declared.saturating_sub(AROUND as u64)))?;
     let bounds = app.site.files;
-    if declared > bounds.each.saturating_mul(taking::MOST as u64).saturating_add(AROUND) {
+    if declared > bounds.each.saturating_mul(taking::MOST as u64).saturating_add(AROUND as u64) {
         return Err(Error::TooLarge(bounds.each as usize));
     }
     require_disk(app, declared)?;
@@ -89,13 +96,17 @@ fn begin(app: &App, caller: Caller, named: Option<OrganisationId>, declared: u64
 }
 
 async fn receive_all(
-    mut form: Multipart,
+    Upload { mut form, unread }: Upload,
     app: &App,
     caller: Caller,
     organisation: OrganisationId,
 ) -> Result<(Vec<Stored>, Vec<uploading::New>)> {
     let (mut stored, mut new) = (Vec::new(), Vec::new());
-    while let Some(field) = in_time(form.next_field()).await? {
+    let too_much = |err| {
+        let says = format!("a form has at most {AROUND} bytes besides its files");
+        if unread.is_too_much() { Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)) } else { err }
+    };
+    while let Some(field) = in_time(form.next_field()).await.map_err(too_much)? {
         if field.name() != Some(FIELD) {
             let says = format!("the parts of the form must have the name {FIELD}");
             return Err(Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)));
@@ -106,7 +117,10 @@ async fn receive_all(
         }
         let (id, name) = (FileId::new(), field.file_name().unwrap_or_default().to_owned());
         let mut incoming = Incoming::begin(&app.files, id).await?;
-        let counted = |bytes| app.quotas.charge_upload(caller.person, bytes);
+        let counted = |bytes| {
+            unread.given(bytes);
+            app.quotas.charge_upload(caller.person, bytes)
+        };
         receive(field.into_async_read(), app, &mut incoming, app.site.files.each, counted).await?;
         let size = incoming.size();
         let kept = incoming.end(organisation).await?;

@@ -1,12 +1,18 @@
 //! Callers without a session: their address and device, and the rate that their requests count towards.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use poem::{FromRequest, Request, RequestBody, http::header};
 use tokio::time::sleep;
 
 use super::{app, body::Bound};
-use crate::{domain::accounts::sessions::Device, error::Result, net::client_address, state::App};
+use crate::{
+    domain::accounts::sessions::Device,
+    error::Result,
+    limits::{admission::Slot, buffering::Client},
+    net::client_address,
+    state::App,
+};
 
 /// Pause before a refusal past the rate of an address: a refusal at once let a client that doesn't wait for answers take all turns
 /// of the runtime (bench "abuse answers").
@@ -67,6 +73,12 @@ impl LogInAttempt {
 fn device(req: &Request) -> Device {
     let user_agent = req.header(header::USER_AGENT).unwrap_or_default().to_owned();
     Device { user_agent, address: address(req).to_string() }
+}
+
+/// The client, for counting what the server buffers for it.
+pub fn buffering_client(req: &Request) -> Option<Client> {
+    let slot = req.data::<Arc<Slot>>()?;
+    Some(slot.buffering_client(client_address::peer(req), req.headers()))
 }
 
 /// The client's address: that of the peer, or the one that trusted proxies forward.

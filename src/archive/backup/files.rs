@@ -157,6 +157,9 @@ impl Pool {
 
     /// Removes what none of the lists of the folder names, and what a kill has left; nothing where one of them can't be read, and while a backup is made.
     pub fn keep<L: Iterator<Item = Result<Vec<u8>>>>(&self, lists: impl FnOnce() -> Result<L>) -> Result<()> {
+        if !is_folder(&self.0) {
+            return Ok(());
+        }
         let Ok(lock) = File::open(&self.0) else { return Ok(()) };
         match lock.try_lock() {
             Ok(()) => {}
@@ -176,7 +179,7 @@ impl Pool {
                 named.insert(Line::parse(&line.map_err(Error::internal)?)?.sha256);
             }
         }
-        for folder in fs::read_dir(&self.0).map_err(Error::internal)?.flatten() {
+        for folder in fs::read_dir(&self.0).map_err(Error::internal)?.flatten().filter(|folder| is_folder(&folder.path())) {
             for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
                 if file.file_name().to_str().is_some_and(|name| name.ends_with(DRAFT) || is_hash(name) && !named.contains(name)) {
                     fs::remove_file(file.path()).map_err(Error::internal)?;
@@ -315,6 +318,11 @@ fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()> {
     copy.sync_all()?;
     db::give_to_folder_owner(&draft, data)?;
     fs::rename(draft, to)
+}
+
+/// Whether it is a folder itself: others may write beside backups, and a link would lead elsewhere.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Whether both are names of one file.

@@ -9,10 +9,13 @@ const LONGEST_ENDING: usize = 16;
 /// The name of a file whose own has nothing to show.
 const NAMELESS: &str = "file";
 
+/// Letters that show nothing, and separators of lines.
+const BLANK: [char; 6] = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}', '\u{2028}', '\u{2029}'];
+
 /// The name without paths, control and format characters, cut to 255 bytes before its ending.
 pub fn clean_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown = without_format_characters(&printable(last)).replace('\n', " ");
+    let shown = without_format_characters(&printable(last)).replace('\n', " ").replace(BLANK, "");
     match shown.trim() {
         "" | "." | ".." => NAMELESS.to_owned(),
         name => cut(name),
@@ -43,6 +46,8 @@ mod tests {
             ("zero\u{200b}width.txt", "zerowidth.txt"),
             ("  spaces around.txt ", "spaces around.txt"),
             ("..", NAMELESS),
+            ("\u{3164}\u{115f}", NAMELESS),
+            ("a\u{2028}b.txt", "ab.txt"),
             ("", NAMELESS),
             ("a/", NAMELESS),
             ("日本語 (1).pdf", "日本語 (1).pdf"),

@@ -91,7 +91,12 @@ async fn nothing_runs_wherever_a_file_is_opened() {
             .collect();
         assert_eq!(
             kept,
-            ["sandbox; default-src 'none'; style-src 'unsafe-inline'", "nosniff", "same-origin", "private, no-cache"]
+            [
+                "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+                "nosniff",
+                "same-origin",
+                "private, no-cache"
+            ]
         );
     }
     let id = ada.upload_one("Zoë 100%.txt", b"x").await;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tidings::error::Code;
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use super::{PNG, on_disk};
 use crate::harness::{Client, Reply, Server, form, text};
@@ -75,6 +76,47 @@ async fn a_form_that_is_none_or_is_broken_off_is_refused_and_leaves_nothing() {
         .refused(400, Code::BodyIncomplete);
     send("--b\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nx\r\n--b--\r\n").await.refused(400, Code::InvalidValue);
     assert_eq!(on_disk(&server), Default::default());
+}
+
+/// The reader of forms looks through all that it holds whenever more comes.
+#[tokio::test]
+async fn a_form_has_little_besides_its_files() {
+    let server = Server::start().await;
+    let (ada, ..) = server.ada_and_grace().await;
+    let send = async |before: &str, part: &str| {
+        let request = ada.request("POST", "/api/v1/files/upload-files").header("content-type", "multipart/form-data; boundary=b");
+        let head = format!("{before}--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a\"\r\nX: {part}\r\n\r\n");
+        Reply::of(request.body(format!("{head}{}\r\n--b--\r\n", "x".repeat(1_000_000))), "POST", "").await
+    };
+    let (short, long) = ("x".repeat(16_000), "x".repeat(70_000));
+    send("", &short).await.expect(200);
+    for (before, part) in [("", &*long), (&*long, "")] {
+        let refused = send(before, part).await.refused(400, Code::InvalidValue);
+        assert_eq!(refused["message"], "a form has at most 16384 bytes besides its files");
+    }
+    assert_eq!(on_disk(&server).1.len(), 0);
+}
+
+/// 140 of them would be more than the 8 MiB that are buffered for an address, if each counted before its turn.
+#[tokio::test]
+async fn uploads_that_wait_keep_nobody_at_their_address_out() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    let (ada, grace, _) = server.ada_and_grace().await;
+    let (address, token) = (ada.origin.strip_prefix("http://").unwrap(), ada.token.as_ref().unwrap());
+    let mut waiting = Vec::new();
+    for _ in 0..140 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST /api/v1/files/upload-files HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n--b\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    for _ in 0..3 {
+        grace.get("/profile").await.expect(200);
+    }
+    drop(waiting);
 }
 
 #[tokio::test]
