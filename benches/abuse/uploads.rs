@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::{
     attackers::{Attackers, Target, address, again_and_again, dial},
     probe,
-    server::{Server, Team},
+    server::{Server, Team, person_elsewhere},
 };
 
 pub const FILE: usize = 50_000_000;
@@ -23,7 +23,12 @@ const PART: usize = 256 << 10;
 
 pub async fn defend() {
     let server = Server::with(&["--file-bytes-per-organisation", "900000000000"]);
-    let team = Team::new(&server, MEMBERS).await;
+    let mut team = Team::new(&server, 0).await;
+    for n in 0..MEMBERS {
+        let member = person_elsewhere(&server, n, &format!("member{n}")).await;
+        member.place().await;
+        team.others.push(member);
+    }
     probe::under(&server, &team, ATTACK, || Attackers::start("uploads", &team)).await;
     let database = rusqlite::Connection::open(server.database()).unwrap();
     let arrived: i64 = database.query_row("select count(*) from files", [], |row| row.get(0)).unwrap();

@@ -24,7 +24,8 @@ pub fn measure(tls: bool) {
             processes: ours.all(),
             run: Box::new(|times, connections| {
                 in_turns(times, connections, address, &secured.trust, |_, line| {
-                    kept.lock().unwrap().push(upload(line, token, &content));
+                    let id = upload(line, token, &content);
+                    kept.lock().unwrap().push(id);
                 });
                 // The disk has no room for all rounds.
                 let mut line = Line::open(address, &secured.trust);

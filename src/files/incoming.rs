@@ -8,7 +8,7 @@ use std::{
 };
 
 use ring::digest;
-use tokio::task::spawn_blocking;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     content,
@@ -202,7 +202,17 @@ fn interrupted() -> Error {
     Error::internal("a write of this file was interrupted")
 }
 
+/// Work on files that goes on at once. Each has a thread, and those of 200 uploads would leave a hundredth of the processor to the
+/// threads that everybody else needs.
+static AT_WORK: Semaphore = Semaphore::const_new(4);
+
 /// Runs what waits for the disk beside the tasks that serve connections.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
+    let turn = AT_WORK.acquire().await.map_err(Error::internal)?;
+    let work = move || {
+        let done = work();
+        drop(turn);
+        done
+    };
     spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)
 }
