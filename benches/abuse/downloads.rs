@@ -11,7 +11,7 @@ use crate::{
     office::HERE,
     probe,
     server::{Server, Team},
-    uploads::{FILE, upload},
+    uploads::upload,
 };
 
 const MEMBERS: usize = 12;
@@ -22,7 +22,7 @@ pub async fn defend() {
     let server = Server::start();
     let mut team = Team::new(&server, MEMBERS).await;
     let target = Target::of(server.api.url.clone());
-    let id = upload(&target, HERE, &team.ada.token, FILE).await.unwrap();
+    let id = upload(&target, HERE, &team.ada.token, Duration::ZERO).await.unwrap();
     team.ada.call(Method::POST, &team.messages, json!({ "content": "", "files": [id] })).await;
     team.file = id;
     probe::under(&server, &team, ATTACK, || Attackers::start("downloads", &team)).await;

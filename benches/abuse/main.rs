@@ -45,6 +45,7 @@ const SCENARIOS: &[&str] = &[
     "comeback",
     "writes",
     "uploads",
+    uploads::GIGABIT,
     "downloads",
 ];
 
@@ -85,7 +86,7 @@ async fn defend(scenarios: &[&str]) {
             "pages" => pages::defend().await,
             "comeback" => comeback::defend().await,
             "writes" => writes::defend().await,
-            "uploads" => uploads::defend().await,
+            "uploads" | uploads::GIGABIT => uploads::defend(scenario).await,
             "downloads" => downloads::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
@@ -106,7 +107,7 @@ async fn attack(scenario: &str) {
         "unread" => unread::attack(target).await,
         "pages" => pages::attack(target),
         "writes" => writes::attack(target).await,
-        "uploads" => uploads::attack(target),
+        "uploads" | uploads::GIGABIT => uploads::attack(target, scenario),
         "downloads" => downloads::attack(target),
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }

@@ -1,4 +1,5 @@
-//! 200 uploads of 50 MB at once, by 25 members, each at an address of their own.
+//! 200 uploads of 50 MB at once, by 25 members, each at an address of their own: as fast as this machine moves them, and over a
+//! network of a gigabit, where all end together after 80 seconds.
 
 use std::{
     io::{self, Error},
@@ -6,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::sleep,
+};
 
 use crate::{
     attackers::{Attackers, Target, address, again_and_again, dial},
@@ -14,14 +18,19 @@ use crate::{
     server::{Server, Team, person_elsewhere},
 };
 
+/// The name of the scenario over a network.
+pub const GIGABIT: &str = "uploads-gigabit";
 pub const FILE: usize = 50_000_000;
 const MEMBERS: usize = 25;
 /// As many as a person may have at once.
 const OF_EACH: usize = 8;
 const ATTACK: Duration = Duration::from_secs(40);
+const GIGABIT_ATTACK: Duration = Duration::from_secs(100);
+/// Between two parts of an upload that has its part of a gigabit, 125,000,000 bytes, a second.
+const GIGABIT_PAUSE: Duration = Duration::from_millis((PART * MEMBERS * OF_EACH / 125_000) as u64);
 const PART: usize = 256 << 10;
 
-pub async fn defend() {
+pub async fn defend(scenario: &str) {
     let server = Server::with(&["--file-bytes-per-organisation", "900000000000"]);
     let mut team = Team::new(&server, 0).await;
     for n in 0..MEMBERS {
@@ -29,22 +38,25 @@ pub async fn defend() {
         member.place().await;
         team.others.push(member);
     }
-    probe::under(&server, &team, ATTACK, || Attackers::start("uploads", &team)).await;
+    let attack = if scenario == GIGABIT { GIGABIT_ATTACK } else { ATTACK };
+    probe::under(&server, &team, attack, || Attackers::start(scenario, &team)).await;
     let database = rusqlite::Connection::open(server.database()).unwrap();
     let arrived: i64 = database.query_row("select count(*) from files", [], |row| row.get(0)).unwrap();
     println!("{arrived} files have arrived");
 }
 
-pub fn attack(target: &'static Target) {
+pub fn attack(target: &'static Target, scenario: &str) {
+    let pause = if scenario == GIGABIT { GIGABIT_PAUSE } else { Duration::ZERO };
     for n in 0..MEMBERS * OF_EACH {
         let from = address(8, n, OF_EACH);
         let token = &target.tokens[n / OF_EACH];
-        tokio::spawn(again_and_again(move || async move { upload(target, from, token, FILE).await.map(drop) }));
+        tokio::spawn(again_and_again(move || async move { upload(target, from, token, pause).await.map(drop) }));
     }
 }
 
-/// Uploads a file of so many bytes in one piece; gives its identifier.
-pub async fn upload(target: &Target, from: IpAddr, token: &str, length: usize) -> io::Result<String> {
+/// Uploads a file of [`FILE`] bytes in one piece, and pauses between its parts; gives its identifier.
+pub async fn upload(target: &Target, from: IpAddr, token: &str, pause: Duration) -> io::Result<String> {
+    let length = FILE;
     let mut stream = dial(target, from, None).await?;
     let common = format!("HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ntus-resumable: 1.0.0\r\n");
     let begin = format!("POST /api/v1/files/uploads {common}upload-length: {length}\r\ncontent-length: 0\r\n\r\n");
@@ -58,8 +70,12 @@ pub async fn upload(target: &Target, from: IpAddr, token: &str, length: usize) -
     let part = vec![b'x'; PART];
     let mut left = length;
     while left > 0 {
-        let sent = stream.write(&part[..left.min(PART)]).await?;
-        left -= sent;
+        let next = left.min(PART);
+        stream.write_all(&part[..next]).await?;
+        left -= next;
+        if !pause.is_zero() {
+            sleep(pause).await;
+        }
     }
     let done = answer(&mut stream).await?;
     if !done.starts_with("http/1.1 204") {
