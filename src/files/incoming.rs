@@ -22,6 +22,9 @@ use crate::{
     secret::Hash,
 };
 
+/// Bytes of a file that are written before they are put on disk: whoever posts meanwhile waits for the disk no longer than for these.
+const UNSYNCED: usize = 8 << 20;
+
 /// A file whose bytes arrive. It is removed when it is dropped before its end, unless it comes in pieces.
 pub struct Incoming {
     store: Store,
@@ -38,6 +41,8 @@ struct Writing {
     /// Of what was written. None of a file in pieces, which is read again at its end: a hash can't be kept over a restart.
     hash: Option<digest::Context>,
     buffer: Vec<u8>,
+    /// Bytes that were written and are not on disk.
+    unsynced: usize,
     /// Held for as long as something may be written.
     _turn: Option<Turn>,
 }
@@ -48,7 +53,12 @@ impl Writing {
             hash.update(&self.buffer);
         }
         self.file.write_all(&self.buffer)?;
+        self.unsynced += self.buffer.len();
         self.buffer.clear();
+        if self.unsynced >= UNSYNCED {
+            self.file.sync_data()?;
+            self.unsynced = 0;
+        }
         Ok(())
     }
 
@@ -79,7 +89,7 @@ impl Incoming {
         let made = path.clone();
         let file = blocking(move || File::options().write(true).read(true).create_new(true).mode(0o600).open(made)).await?;
         let hash = Some(digest::Context::new(&digest::SHA256));
-        let writing = Writing { file, hash, buffer: Vec::with_capacity(BUFFER), _turn: None };
+        let writing = Writing { file, hash, buffer: Vec::with_capacity(BUFFER), unsynced: 0, _turn: None };
         Ok(Incoming { store: store.clone(), id, path: Some(path), writing: Some(writing), size: 0 })
     }
 
@@ -89,7 +99,7 @@ impl Incoming {
         let open = move || {
             let file = opened.open_pieces(organisation, id)?;
             let size = file.metadata()?.len();
-            Ok((Writing { file, hash: None, buffer: Vec::with_capacity(BUFFER), _turn: Some(turn) }, size))
+            Ok((Writing { file, hash: None, buffer: Vec::with_capacity(BUFFER), unsynced: 0, _turn: Some(turn) }, size))
         };
         let (writing, size) = blocking(open).await?;
         Ok(Incoming { store: store.clone(), id, path: None, writing: Some(writing), size })
