@@ -17,7 +17,7 @@ async function choose(page, ...paths) {
 }
 
 /** Hands files to the page, as the clipboard or a drop does. */
-const hand = (page, kind, files) => page.evaluate((kind, files) => {
+const hand = (page, kind, files) => page.evaluate(async (kind, files) => {
   const data = new DataTransfer()
   for (const { name, type, base64 } of files) data.items.add(new File([Uint8Array.from(atob(base64), c => c.charCodeAt(0))], name, { type }))
   if (kind === 'paste') {
@@ -26,7 +26,11 @@ const hand = (page, kind, files) => page.evaluate((kind, files) => {
     return void document.querySelector('.main .composer textarea').dispatchEvent(event)
   }
   const at = document.querySelector(kind)
-  for (const name of ['dragenter', 'dragover', 'drop']) at.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }))
+  const is = name => at.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }))
+  is('dragenter')
+  // What takes them is loaded with the first, and nobody lets go of one so soon.
+  while (is('dragover')) await new Promise(resolve => setTimeout(resolve, 20))
+  is('drop')
 }, kind, files)
 
 const names = page => page.$$eval('.composer .attachment .name', all => all.map(each => each.innerText))

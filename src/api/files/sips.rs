@@ -18,19 +18,27 @@ pub const AROUND: usize = 16 << 10;
 /// Bytes that the reader gets before it must look at them.
 const SIP: usize = 16 << 10;
 
-/// Bytes that the reader of a form has got, and that it has not given as bytes of a file.
-#[derive(Clone, Default)]
-pub struct Unread(Arc<AtomicUsize>);
+/// Bytes that the reader may still get until it finds the next part.
+#[derive(Clone)]
+pub struct Allowance(Arc<AtomicUsize>);
 
-impl Unread {
-    /// So many bytes of a file were given.
-    pub fn given(&self, bytes: usize) {
-        self.0.fetch_sub(bytes, Relaxed);
+impl Allowance {
+    pub fn new() -> Allowance {
+        Allowance(Arc::new(AtomicUsize::new(usize::MAX)))
     }
 
-    /// Whether more than [`AROUND`] belong to no file. What the reader has of one, and has not given yet, is two sips at the most.
-    pub fn is_too_much(&self) -> bool {
-        self.0.load(Relaxed) > AROUND + 2 * SIP
+    /// It looks for the next part, and gets [`AROUND`] with what it takes of the part's own bytes on the way.
+    pub fn limit(&self) {
+        self.0.store(AROUND + 2 * SIP, Relaxed);
+    }
+
+    /// It has found one, whose bytes it gives as they come.
+    pub fn lift(&self) {
+        self.0.store(usize::MAX, Relaxed);
+    }
+
+    pub fn is_used_up(&self) -> bool {
+        self.0.load(Relaxed) == 0
     }
 }
 
@@ -39,31 +47,32 @@ pub struct Sips {
     body: Pin<Box<dyn AsyncRead + Send>>,
     /// Bytes since it last looked.
     sip: usize,
-    unread: Unread,
+    allowance: Allowance,
 }
 
 impl Sips {
-    pub fn of(body: Body, unread: Unread) -> Sips {
-        Sips { body: Box::pin(body.into_async_read()), sip: 0, unread }
+    pub fn of(body: Body, allowance: Allowance) -> Sips {
+        Sips { body: Box::pin(body.into_async_read()), sip: 0, allowance }
     }
 }
 
 impl AsyncRead for Sips {
-    /// Fails once there is too much besides files.
+    /// Fails once the allowance is used up.
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.sip >= SIP {
             self.sip = 0;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        if self.unread.is_too_much() {
+        if self.allowance.is_used_up() {
             return Poll::Ready(Err(io::Error::other("too much besides files")));
         }
         let before = buffer.filled().len();
         ready!(self.body.as_mut().poll_read(cx, buffer))?;
         let read = buffer.filled().len() - before;
         self.sip += read;
-        self.unread.0.fetch_add(read, Relaxed);
+        let left = self.allowance.0.load(Relaxed);
+        self.allowance.0.store(left.saturating_sub(read), Relaxed); // nobody else counts while it is polled
         Poll::Ready(Ok(()))
     }
 }

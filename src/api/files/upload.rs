@@ -1,6 +1,10 @@
 //! Files in a form (RFC 7578), which go to the disk as they arrive.
 
-use poem::{Body, FromRequest, Request, RequestBody, http::header, web::Multipart};
+use poem::{
+    Body, FromRequest, Request, RequestBody,
+    http::header,
+    web::{Field, Multipart},
+};
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
     registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef},
@@ -8,7 +12,7 @@ use poem_openapi::{
 
 use super::{
     receiving::{begin_transfer, in_time, new_file, receive, require_disk},
-    sips::{AROUND, Sips, Unread},
+    sips::{AROUND, Allowance, Sips},
 };
 use crate::{
     api::http::{body::Bound, framework_traits::inline_schema},
@@ -29,7 +33,7 @@ const FIELD: &str = "files";
 /// A form with files, of which nothing was read.
 pub struct Upload {
     form: Multipart,
-    unread: Unread,
+    allowance: Allowance,
 }
 
 impl<'a> ApiExtractor<'a> for Upload {
@@ -55,10 +59,10 @@ impl<'a> ApiExtractor<'a> for Upload {
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let unread = Unread::default();
-        let mut sips = RequestBody::new(Body::from_async_read(Sips::of(body.take()?, unread.clone())));
+        let allowance = Allowance::new();
+        let mut sips = RequestBody::new(Body::from_async_read(Sips::of(body.take()?, allowance.clone())));
         let form = <Multipart as FromRequest>::from_request(req, &mut sips).await;
-        form.map(|form| Upload { form, unread }).map_err(|_| {
+        form.map(|form| Upload { form, allowance }).map_err(|_| {
             let says = "The request body must be a form of the content type multipart/form-data";
             Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)).into()
         })
@@ -96,17 +100,13 @@ fn begin(app: &App, caller: Caller, named: Option<OrganisationId>, declared: u64
 }
 
 async fn receive_all(
-    Upload { mut form, unread }: Upload,
+    Upload { mut form, allowance }: Upload,
     app: &App,
     caller: Caller,
     organisation: OrganisationId,
 ) -> Result<(Vec<Stored>, Vec<uploading::New>)> {
     let (mut stored, mut new) = (Vec::new(), Vec::new());
-    let too_much = |err| {
-        let says = format!("a form has at most {AROUND} bytes besides its files");
-        if unread.is_too_much() { Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)) } else { err }
-    };
-    while let Some(field) = in_time(form.next_field()).await.map_err(too_much)? {
+    while let Some(field) = next_field(&mut form, &allowance).await? {
         if field.name() != Some(FIELD) {
             let says = format!("the parts of the form must have the name {FIELD}");
             return Err(Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)));
@@ -117,10 +117,7 @@ async fn receive_all(
         }
         let (id, name) = (FileId::new(), field.file_name().unwrap_or_default().to_owned());
         let mut incoming = Incoming::begin(&app.files, id).await?;
-        let counted = |bytes| {
-            unread.given(bytes);
-            app.quotas.charge_upload(caller.person, bytes)
-        };
+        let counted = |bytes| app.quotas.charge_upload(caller.person, bytes);
         receive(field.into_async_read(), app, &mut incoming, app.site.files.each, counted).await?;
         let size = incoming.size();
         let kept = incoming.end(organisation).await?;
@@ -131,4 +128,15 @@ async fn receive_all(
         return Err(Error::BadRequest(Code::Required.says(format!("{FIELD} is required")).at(FIELD)));
     }
     Ok((stored, new))
+}
+
+/// The next part. 400 if much stands before it or in its headers.
+async fn next_field(form: &mut Multipart, allowance: &Allowance) -> Result<Option<Field>> {
+    allowance.limit();
+    let field = in_time(form.next_field()).await.map_err(|err| {
+        let says = format!("a form has at most {AROUND} bytes besides its files");
+        if allowance.is_used_up() { Error::BadRequest(Code::InvalidValue.says(says).at(FIELD)) } else { err }
+    })?;
+    allowance.lift();
+    Ok(field)
 }

@@ -88,6 +88,9 @@ async fn a_form_has_little_besides_its_files() {
         let head = format!("{before}--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a\"\r\nX: {part}\r\n\r\n");
         Reply::of(request.body(format!("{head}{}\r\n--b--\r\n", "x".repeat(1_000_000))), "POST", "").await
     };
+    let (small, large) = (vec![b'x'; 3000], vec![b'x'; 90_000]);
+    let mixed: Vec<(&str, &[u8])> = (0..10).map(|n| if n % 3 == 2 { ("large", &*large) } else { ("small", &*small) }).collect();
+    ada.upload(&mixed).await.expect(200);
     let (short, long) = ("x".repeat(16_000), "x".repeat(70_000));
     send("", &short).await.expect(200);
     for (before, part) in [("", &*long), (&*long, "")] {

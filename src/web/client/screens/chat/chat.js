@@ -59,10 +59,17 @@ export function chat(store) {
     })))
 }
 
-/** Follows files over the page, once the talk stands. */
+/** Follows files over the page, once there is a pointer. */
 function takeDropped() {
   const owner = currentOwner()
-  void import('./dropping.js').then(it => owner?.run(() => it.dropping()), () => {})
+  const signs = /** @type {const} */ (['pointermove', 'dragenter'])
+  const forget = () => signs.forEach(sign => document.removeEventListener(sign, load))
+  const load = () => {
+    forget()
+    void import('./dropping.js').then(it => owner?.run(() => it.dropping()), () => {})
+  }
+  signs.forEach(sign => document.addEventListener(sign, load))
+  onEnd(forget)
 }
 
 /**

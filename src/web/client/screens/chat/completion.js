@@ -11,7 +11,7 @@ import { loadEmojiNames } from '../emoji-names.js'
 const PAUSE_MS = 120
 let lists = 0
 
-/** What names may become. It is loaded once the first composer stands. @type {typeof import('./choices.js') | null} */
+/** What names may become. @type {typeof import('./choices.js') | null} */
 let found = null
 async function load() {
   found ??= await import('./choices.js')
@@ -42,10 +42,11 @@ export function completing(store, area, changed, channel) {
   const look = () => {
     clearTimeout(pause)
     pressed = undefined
-    const completion = at()
     const number = asked += 1
-    if (!completion) return close()
+    // With the first letter, so that it is there when a name begins.
     if (!found) return void load().then(() => { if (number === asked) look() }, () => {})
+    const completion = at()
+    if (!completion) return close()
     const { channels, commands, emoji, people } = found
     const { sign, query } = completion
     if (sign === ':') {
@@ -81,7 +82,6 @@ export function completing(store, area, changed, channel) {
     area.focus()
     changed()
   }
-  void load().catch(() => {}) // tried again when it is needed
   area.addEventListener('input', look)
   area.addEventListener('blur', close)
   area.addEventListener('click', look)
