@@ -1,5 +1,5 @@
 //! Files against a model, over kills: whoever may read a file gets its bytes, and everybody else 404, by its address, links, the list of
-//! its channel, uploads and deletion; and what lies on disk is what the database names, here and in what backups restore.
+//! its channel, its message, pins, the search, uploads and deletion; and what lies on disk is what the database names, here and in what backups restore.
 
 mod actor;
 mod office;
@@ -24,7 +24,7 @@ use crate::{
 };
 
 const ACTORS: usize = 3;
-const STEPS: usize = 300;
+const STEPS: usize = 200;
 /// Milliseconds between two kills: as long as some steps take.
 const BETWEEN_KILLS: usize = 600;
 

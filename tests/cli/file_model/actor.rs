@@ -102,7 +102,7 @@ impl Actor {
             request
                 .header("tus-resumable", "1.0.0")
                 .header("upload-length", content.len())
-                .header("upload-metadata", "filename YQ==")
+                .header("upload-metadata", "filename YS5iaW4=")
         };
         let (status, headers, _) = office.call(ADA, Method::POST, "/files/uploads", begin).await;
         assert_eq!(status, 201);
@@ -163,6 +163,10 @@ impl Actor {
         let id = Uuid::now_v7().to_string(); // so that what is asked again is done once
         let body = json!({ "id": id, "content": if has_text { "Here" } else { "" }, "files": files });
         self.office.expect(ADA, Method::POST, &format!("{}/messages", self.channel), body, [201, 200]).await;
+        if self.dice.roll(4) == 0 {
+            let pin = format!("{}/messages/{id}/pin", self.channel);
+            self.office.expect(ADA, Method::PUT, &pin, json!({}), [200, 201]).await;
+        }
         self.give(&files, &id);
         self.messages.push((id, has_text));
     }
@@ -299,6 +303,7 @@ impl Actor {
                 assert_eq!(is_listed, reads && message.is_some(), "{name} finds {id} in the list");
             }
         }
+        self.look_where_messages_are_found(&id, lives && message.is_some()).await;
         if let Some(link) = &link {
             let reads = lives && self.bob_is_in && message.is_some();
             let (status, _, body) = office.call(EVE, Method::GET, link, |request| request).await;
@@ -311,6 +316,25 @@ impl Actor {
         }
         if let (true, Some(made)) = (lives, made) {
             self.files[at].link = Some(made);
+        }
+    }
+}
+
+impl Actor {
+    /// Messages and pins of the channel, and the search, show a file of a message to those alone who may read it.
+    async fn look_where_messages_are_found(&self, id: &str, is_shown: bool) {
+        let search = format!("/organisations/{}/search?q=a.bin&has=file&limit=50", self.office.organisation);
+        for (person, name) in PEOPLE.iter().enumerate() {
+            let reads = is_shown && (person == ADA || person == BOB && self.bob_is_in);
+            let messages = format!("{}/messages?limit=200", self.channel);
+            let (_, listed) = self.office.ask(person, Method::GET, &messages, &json!({})).await;
+            if self.messages.len() < 200 {
+                assert_eq!(listed.to_string().contains(id), reads, "{name} finds the message of {id}");
+            }
+            for path in [&format!("{}/pins", self.channel), &search] {
+                let (_, found) = self.office.ask(person, Method::GET, path, &json!({})).await;
+                assert!(reads || !found.to_string().contains(id), "{name} finds {id} at {path}");
+            }
         }
     }
 }
