@@ -1,7 +1,7 @@
 // Files that messages show, in Chromium and Firefox.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSERS, accessible, enter, launch, pictures, press, sees } from './lib/browser.mjs'
+import { BROWSERS, accessible, enter, launch, picture, pictures, press, sees } from './lib/browser.mjs'
 import { png } from './lib/png.mjs'
 import { account, organisation, start, until } from './lib/server.mjs'
 
@@ -79,6 +79,29 @@ for (const kind of BROWSERS) {
     await t.test('until they are taken out', async () => {
       await grace.call('DELETE', `/files/file/${posted.media[0].id}`)
       await until('one picture is left', () => page.$$eval('.main .picture', all => all.length === 1))
+    })
+
+    await t.test('one by one, in the menu of the message', async () => {
+      const files = await upload(server, ada, [['buoy.bin', '\0'], ['anchor.bin', '\0']])
+      const { id } = await ada.call('POST', `/channels/${direct}/messages`, { content: '', files })
+      const shown = () => page.$$eval(`.main [data-id="${id}"] .name`, all => all.map(each => each.innerText).join())
+      await until('both are there', async () => (await shown()) === 'buoy.bin,anchor.bin')
+      const open = async () => {
+        const row = await page.waitForSelector(`.main [data-id="${id}"]`)
+        await row.hover()
+        await (await row.$('.tools button:last-child')).click()
+        await page.waitForSelector('[role="menu"]')
+      }
+      await open()
+      await accessible(page, 'a menu with files')
+      await picture(page, `menu-with-files-${kind}`)
+      await press(page, 'Remove anchor.bin', 'menuitem')
+      await press(page, 'Delete')
+      await until('it is gone', async () => (await shown()) === 'buoy.bin')
+      await open()
+      const items = await page.$$eval('[role="menuitem"]', all => all.map(each => each.innerText.trim()))
+      assert.ok(items.includes('Delete') && !items.some(each => each.startsWith('Remove')), `the last goes with its message: ${items}`)
+      await page.keyboard.press('Escape')
     })
 
     await t.test('and nothing more to somebody who was removed, whatever their page had open', async () => {

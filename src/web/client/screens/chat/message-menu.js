@@ -11,7 +11,7 @@ import { authorSaid } from './author.js'
 import { attempt, copy } from './deeds.js'
 import { editing } from './edit.js'
 import { mayModerate, mayTakePart } from './may.js'
-import { wordsOf } from './media.js'
+import { mediaOf, wordsOf } from './media.js'
 import { pick } from './reactions.js'
 
 /** Characters of a message in a reminder of it. */
@@ -56,6 +56,7 @@ export const openMessageMenu = (store, message, { openThread }, row) => openMenu
 function items(store, message) {
   const isOwn = message.user_type === 'user' && message.user_id === store.me.peek()?.user_id
   const { id, channel_id: channel, thread_id: thread } = message
+  const mayDelete = isOwn || mayModerate(store, channel)
   return [
     isOwn && store.channel(channel) && { label: t('common.edit'), icon: 'edit', run: () => { editing.value = id } },
     mayTakePart(store, channel) && {
@@ -69,8 +70,22 @@ function items(store, message) {
     { label: t('chat.remindMe'), icon: 'bell', run: () => remindOf(store, message) },
     { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(address(store, { channel, thread: thread === id ? null : thread, message: id }), location.origin).href) },
     message.content !== '' && { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
-    (isOwn || mayModerate(store, channel)) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
+    ...(mayDelete ? takingOut(store, message) : []),
+    mayDelete && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
   ]
+}
+
+/** Its files, each by itself. One alone goes with the message. @param {Store} store @param {Message} message */
+function takingOut(store, message) {
+  const media = mediaOf(message)
+  if (media.length === 1 && message.content === '') return []
+  return media.map(({ id, file_name: name }) => ({
+    label: t('chat.takeOut', { name }), icon: 'close', danger: true,
+    run: async () => {
+      const title = t('chat.takeOut', { name })
+      if (await confirm({ title, text: t('chat.takeOutText'), action: t('common.delete'), danger: true })) await attempt(() => store.api.deleteFile(id))
+    },
+  }))
 }
 
 /** @param {Store} store @param {Message} message */

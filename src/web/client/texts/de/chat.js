@@ -63,6 +63,7 @@ export default {
   nobodyFound: 'Niemand mit diesem Namen.',
   mostPeople: { one: 'Höchstens eine Person.', other: 'Höchstens {count} Personen.' },
   takeOut: '{name} entfernen',
+  takeOutText: 'Sie verschwindet für alle.',
   toWhom: 'An wen?',
   openDirect: 'Schreiben',
   nobodyElse: 'Es gibt sonst niemanden.',

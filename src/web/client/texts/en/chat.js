@@ -63,6 +63,7 @@ export default {
   nobodyFound: 'Nobody by that name.',
   mostPeople: { one: 'At most one person.', other: 'At most {count} people.' },
   takeOut: 'Remove {name}',
+  takeOutText: 'It disappears for everybody.',
   toWhom: 'To whom?',
   openDirect: 'Write',
   nobodyElse: 'There is nobody else.',

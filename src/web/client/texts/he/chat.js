@@ -63,6 +63,7 @@ export default {
   nobodyFound: 'אין אף אחד בשם הזה.',
   mostPeople: { one: 'אדם אחד לכל היותר.', other: '{count} אנשים לכל היותר.' },
   takeOut: 'הסרת {name}',
+  takeOutText: 'הוא ייעלם עבור כולם.',
   toWhom: 'למי?',
   openDirect: 'כתיבה',
   nobodyElse: 'אין כאן אף אחד אחר.',
