@@ -22,8 +22,9 @@ use crate::{
     secret::Hash,
 };
 
-/// Bytes of a file that are written before they are put on disk: whoever posts meanwhile waits for the disk no longer than for these.
-const UNSYNCED: usize = 8 << 20;
+/// Bytes of a file that are put on disk together, or read again in one turn: whoever posts, or sends a small file, waits no longer
+/// than for these.
+const PART: usize = 8 << 20;
 
 /// A file whose bytes arrive. It is removed when it is dropped before its end, unless it comes in pieces.
 pub struct Incoming {
@@ -55,30 +56,46 @@ impl Writing {
         self.file.write_all(&self.buffer)?;
         self.unsynced += self.buffer.len();
         self.buffer.clear();
-        if self.unsynced >= UNSYNCED {
+        if self.unsynced >= PART {
             self.file.sync_data()?;
             self.unsynced = 0;
         }
         Ok(())
     }
 
-    /// The SHA-256 of all of the file.
-    fn hash(&mut self) -> io::Result<Hash> {
-        let hash = match self.hash.take() {
-            Some(hash) => hash,
-            None => hash_of(&mut self.file)?,
-        };
-        hash.finish().as_ref().try_into().map_err(io::Error::other)
+    fn sync(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file.sync_all()
+    }
+
+    /// Reads a file that came in pieces again for its hash, a part in each turn.
+    async fn hash_again(mut self) -> Result<Writing> {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        self = blocking(move || self.file.rewind().map(|()| self)).await?;
+        loop {
+            let is_whole;
+            (self, hash, is_whole) = in_turn(move || {
+                let read = hash_part(&mut self.file, &mut hash)?;
+                Ok((self, hash, read == 0))
+            })
+            .await?;
+            if is_whole {
+                return Ok(Writing { hash: Some(hash), ..self });
+            }
+        }
     }
 }
 
-fn hash_of(file: &mut File) -> io::Result<digest::Context> {
-    let (mut hash, mut buffer) = (digest::Context::new(&digest::SHA256), vec![0; BUFFER]);
-    file.rewind()?;
+/// Adds the next part of a file to a hash; tells how many bytes it has.
+fn hash_part(file: &mut File, hash: &mut digest::Context) -> io::Result<usize> {
+    let (mut part, mut buffer, mut all) = (file.take(PART as u64), vec![0; BUFFER], 0);
     loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hash),
-            read => hash.update(&buffer[..read]),
+        match part.read(&mut buffer)? {
+            0 => return Ok(all),
+            read => {
+                hash.update(&buffer[..read]);
+                all += read;
+            }
         }
     }
 }
@@ -119,7 +136,7 @@ impl Incoming {
             writing.buffer.extend_from_slice(now);
             bytes = later;
             if writing.buffer.len() == BUFFER {
-                writing = blocking(move || writing.flush().map(|()| writing)).await?;
+                writing = in_turn(move || writing.flush().map(|()| writing)).await?;
             }
             self.writing = Some(writing);
         }
@@ -129,12 +146,7 @@ impl Incoming {
     /// Puts on disk what has arrived.
     pub async fn sync(&mut self) -> Result<()> {
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
-        let sync = move || {
-            writing.flush()?;
-            writing.file.sync_all()?;
-            Ok(writing)
-        };
-        self.writing = Some(blocking(sync).await?);
+        self.writing = Some(in_turn(move || writing.sync().map(|()| writing)).await?);
         Ok(())
     }
 
@@ -143,14 +155,17 @@ impl Incoming {
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
         let (from, to) = (self.store.incoming(self.id), self.store.path(organisation, self.id));
         let is_in_pieces = self.path.is_none();
+        writing = in_turn(move || writing.sync().map(|()| writing)).await?;
+        if writing.hash.is_none() {
+            writing = writing.hash_again().await?;
+        }
         let stored = blocking(move || {
-            writing.flush()?;
-            writing.file.sync_all()?;
             let mime_type = content::recognise(&head(&mut writing.file)?);
             let folder = to.parent().expect("a file has a folder");
             make_folder(folder.parent().expect("that of its organisation"))?;
             make_folder(folder)?;
-            let sha256 = writing.hash()?;
+            let hash = writing.hash.ok_or_else(|| io::Error::other("it is hashed by now"))?;
+            let sha256 = hash.finish().as_ref().try_into().map_err(io::Error::other)?;
             let picture = mime_type.starts_with("image/").then(|| PictureSize::of(&writing.file)).flatten();
             fs::rename(&from, &to)?;
             let synced = sync_folder_of(&to);
@@ -212,17 +227,44 @@ fn interrupted() -> Error {
     Error::internal("a write of this file was interrupted")
 }
 
-/// Work on files that goes on at once. Each has a thread, and those of 200 uploads would leave a hundredth of the processor to the
-/// threads that everybody else needs.
+/// Uploads that write or hash at once. Each has a thread, and those of 200 would leave a hundredth of the processor to the threads that
+/// everybody else needs.
 static AT_WORK: Semaphore = Semaphore::const_new(4);
 
-/// Runs what waits for the disk beside the tasks that serve connections.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
+/// Runs what takes long, once it is its turn.
+async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
     let turn = AT_WORK.acquire().await.map_err(Error::internal)?;
-    let work = move || {
+    blocking(move || {
         let done = work();
         drop(turn);
         done
-    };
+    })
+    .await
+}
+
+/// Runs what waits for the disk beside the tasks that serve connections.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
     spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn files_are_opened_while_uploads_take_all_turns_and_large_ones_end_part_by_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let (organisation, [id, other]) = (OrganisationId::new(), [FileId::new(), FileId::new()]);
+        let content: Vec<u8> = (0..2 * PART + 1000).map(|n| (n * 31 % 251) as u8).collect();
+        let turn = store.turn(id).await;
+        let mut incoming = Incoming::resume(&store, organisation, id, turn).await.unwrap();
+        incoming.write(&content).await.unwrap();
+        let stored = incoming.end(organisation).await.unwrap();
+        assert_eq!(stored.sha256, crate::secret::sha256(&content));
+        stored.keep();
+        let _all = AT_WORK.acquire_many(4).await.unwrap();
+        assert!(store.read(organisation, id, 0..10, ()).await.is_ok());
+        assert!(store.read(organisation, other, 0..10, ()).await.is_err());
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 use uuid::Uuid;
 
-use super::office::{ADA, BOB, EVE, Office, PEOPLE};
+use super::office::{ADA, BOB, EVE, MALLORY, Office, PEOPLE};
 use crate::{
     backups::back_up,
     harness::{Admin, Dice},
@@ -310,7 +310,7 @@ impl Actor {
             assert_eq!(status, if reads { 200 } else { 404 }, "Bob's link to {id}");
             assert!(!reads || body == content);
         }
-        for person in [EVE, 3] {
+        for person in [EVE, MALLORY] {
             let (status, _) = office.ask(person, Method::DELETE, &format!("/files/file/{id}"), &json!({})).await;
             assert_eq!(status, 404, "{} removes {id}", PEOPLE[person]);
         }

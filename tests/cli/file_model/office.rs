@@ -13,6 +13,7 @@ pub const PEOPLE: [&str; 4] = ["ada", "bob", "eve", "mallory"];
 pub const ADA: usize = 0;
 pub const BOB: usize = 1;
 pub const EVE: usize = 2;
+pub const MALLORY: usize = 3;
 
 pub struct Office {
     pub folder: tempfile::TempDir,
@@ -39,7 +40,7 @@ impl Office {
         }
         let made = server.post("/organisations", &tokens[ADA], json!({ "name": "Engines" })).await;
         let organisation = made["id"].as_str().unwrap().to_owned();
-        server.post("/organisations", &tokens[3], json!({ "name": "Looms" })).await;
+        server.post("/organisations", &tokens[MALLORY], json!({ "name": "Looms" })).await;
         let emails = ["bob@x.example", "eve@x.example"];
         let invitation = json!({ "org_id": organisation, "emails": emails, "role": "member" });
         let invited = server.post("/invite", &tokens[ADA], invitation).await;
