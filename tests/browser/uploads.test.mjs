@@ -184,4 +184,21 @@ for (const kind of BROWSERS) {
     await until('ten are there', async () => (await names(page)).length === 10 && isWhole(page))
     assert.deepEqual(problems, [])
   })
+
+  test(`what takes hours to pass is said beside the file in ${kind}`, { timeout: 60_000 }, async t => {
+    const server = await start(t, '--rate-limit', 'on', '--file-bytes-per-user-day', '1000000')
+    const ada = await account(server, 'ada')
+    const harbour = await organisation(ada)
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor()
+    await enter(page, server, ada, `${server.url}/o/${harbour.slug}/${harbour.general.id}`)
+    await page.waitForSelector('.composer')
+    const path = join(scratch(t), 'film.bin')
+    writeFileSync(path, randomBytes(1_200_000))
+    await choose(page, path)
+    await sees(page, 'You have sent as much as you may for now.')
+    await accessible(page, 'a file past the day')
+    await pictures(page, kind, 'used-up-day')
+    assert.deepEqual(problems, [])
+  })
 }
