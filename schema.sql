@@ -440,7 +440,7 @@ create table files (
     mime_type       text not null,                            -- what its content is
     kind            text not null check (kind in ('image', 'video', 'audio', 'document', 'file')),
     size            integer not null,
-    width           integer,                                  -- of a picture as it is shown, in pixels; null where its beginning does not tell
+    width           integer,                                  -- of a picture as it is shown, in pixels; null where it could not be decoded
     height          integer,
     sha256          blob not null check (length(sha256) = 32),
     description     text not null default '',                 -- what it shows, for those who can't see it
@@ -448,6 +448,9 @@ create table files (
     message_n       integer,
     created_at      integer not null,
     deleted_at      integer,                                  -- nobody reads it any more; the row goes after its bytes
+    color           text check (length(color) = 7),           -- the mean of a picture, as in #a0b1c2; null where it could not be decoded
+    is_animated     integer not null default 0 check (is_animated in (0, 1)),
+    sent_size       integer,                                  -- bytes that were uploaded, where fewer are kept: what cameras note goes
     check ((channel_id is null) = (message_n is null))
 ) strict, without rowid;
 create index files_by_message on files (message_n) where message_n is not null;

@@ -18,7 +18,8 @@
 //! [`archive`] has all that leaves the server as one file and comes back: backups of a whole server, exports of one organisation,
 //! and what Slack exports.
 //!
-//! [`files`] has the bytes of files on the disk, and [`domain::files`] says who may read them.
+//! [`files`] has the bytes of files on the disk, and [`domain::files`] says who may read them. [`pictures`] looks at those that are
+//! pictures, in a process of its own.
 //!
 //! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
 //! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks),
@@ -30,18 +31,18 @@
 //! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, clock, config, connections, db, domain, error, files, id, mail, net, push, regular_file, secret, site,
+//! cli: api, archive, clock, config, connections, db, domain, error, files, id, mail, net, pictures, push, regular_file, secret, site,
 //!   state, time, wiring
 //! wiring: archive, clock, config, connections, db, domain, error, event, files, issuer, jobs, limits, mail, metrics, net,
 //!   outgoing, push, site, state
 //! connections: api, config, error, files, id, limits, metrics, net, push, regular_file, state, time, web
-//! api: config, db, domain, error, event, files, formats, id, issuer, limits, net, push, secret, site, state, time, web
+//! api: config, db, domain, error, event, files, formats, id, issuer, limits, net, pictures, push, secret, site, state, time, web
 //! jobs: archive, db, domain, error, event, id, mail, push, secret, state, time
 //! state: archive, clock, db, domain, error, event, files, id, issuer, limits, mail, metrics, net, outgoing, push, secret,
 //!   site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
 //! archive: db, domain, error, files, formats, id, regular_file, secret, time
-//! domain: config, db, error, event, formats, id, issuer, mail, outgoing, secret, site, time
+//! domain: config, db, error, event, formats, id, issuer, mail, outgoing, pictures, secret, site, time
 //! db: clock, error, event, id, limits, secret, site, time
 //! metrics: error, secret, time
 //! outgoing: error, net
@@ -52,8 +53,9 @@
 //! net: error, regular_file, site
 //! site: config, id, secret
 //! config: error, regular_file, secret
-//! files: error, id, secret, time
+//! files: error, id, pictures, secret, time
 //! secret: error, id
+//! pictures: -
 //! event: id
 //! regular_file: -
 //! formats: -
@@ -132,6 +134,7 @@ mod mail;
 mod metrics;
 pub mod net;
 pub mod outgoing;
+pub mod pictures;
 pub mod push;
 mod regular_file;
 pub mod secret;

@@ -9,7 +9,7 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     archive::backup,
     clock::Clock,
-    config::{Settings, Tls},
+    config::{PictureDetails, Settings, Tls},
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, FolderLock, KeyFile},
     domain::{
@@ -154,7 +154,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         quotas,
         site,
         data_dir: settings.data_dir.clone(),
-        files: Store::open(&settings.data_dir)?,
+        files: Store::open(&settings.data_dir, settings.files.picture_details == PictureDetails::Keep)?,
         clock,
         push: Arc::new(push),
         backups: schedule(settings),

@@ -38,6 +38,7 @@ use crate::{
     config::{self, Folder, Listen, Settings},
     db,
     error::{Code, Error, Faults, Result},
+    pictures,
 };
 
 /// A self-hosted team-messaging server.
@@ -127,6 +128,10 @@ pub fn command() -> clap::Command {
 /// Runs the command that the command line names. A failure prints a line on standard error, or one for each of several, and exits
 /// with 1; wrong usage exits with 2.
 pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|command| command == pictures::COMMAND) {
+        return pictures::run(arguments.next().as_deref());
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {

@@ -1,6 +1,6 @@
 //! How large files may be, and how much room they take.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// The bounds of files.
 #[derive(Args, Clone, Copy, Debug)]
@@ -38,6 +38,10 @@ pub struct Files {
     )]
     pub per_organisation: u64,
 
+    /// Whether pictures keep what cameras and programs note in them: the place, the time, the device; videos always do
+    #[arg(long, env = "TIDINGS_PICTURE_DETAILS", default_value = "remove", value_name = "remove|keep")]
+    pub picture_details: PictureDetails,
+
     /// Bytes of the disk that uploads leave free, for everything else that the server keeps there; at least 1 GiB
     #[arg(
         id = "file_free_bytes",
@@ -48,4 +52,11 @@ pub struct Files {
         value_parser = clap::value_parser!(u64).range(1 << 30..)
     )]
     pub left_free: u64,
+}
+
+/// What becomes of what is noted in pictures beside what they show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PictureDetails {
+    Remove,
+    Keep,
 }

@@ -25,7 +25,7 @@ pub use self::{
     domains::Acme,
     federated::Federated,
     file::secrets_in,
-    files::Files,
+    files::{Files, PictureDetails},
     listen::{Address, Listen, Tls},
     push::{External, Push, PushServer},
     sources::{error_in_one_line, unknown_variables, with_file_defaults},

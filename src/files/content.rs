@@ -8,8 +8,9 @@ const UNKNOWN: &str = "application/octet-stream";
 /// Text in UTF-8 that is no markup.
 const TEXT: &str = "text/plain";
 
-/// What browsers show by themselves, and what can run nothing there. Everything else they save.
-const SHOWN: [&str; 6] = ["image/png", "image/jpeg", "image/gif", "image/webp", TEXT, "application/pdf"];
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// What browsers show besides pictures, and what can run nothing there. Everything else they save.
+const SHOWN: [&str; 2] = [TEXT, "application/pdf"];
 
 /// The media type of a file with this beginning (RFC 6838).
 pub fn recognise(head: &[u8]) -> &'static str {
@@ -20,9 +21,14 @@ pub fn recognise(head: &[u8]) -> &'static str {
     }
 }
 
+/// Whether a picture of this type is decoded, in a process of its own.
+pub fn is_decoded(mime_type: &str) -> bool {
+    PICTURES.contains(&mime_type)
+}
+
 /// Whether a browser may show a file of this type in a page or a tab of its own.
 pub fn shows_in_place(mime_type: &str) -> bool {
-    SHOWN.contains(&mime_type)
+    is_decoded(mime_type) || SHOWN.contains(&mime_type)
 }
 
 /// Whether the beginning of a file is text in UTF-8, of which the last character may be cut.

@@ -3,22 +3,23 @@
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::PathBuf,
+    sync::Arc,
 };
 
 use ring::digest;
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::sync::Semaphore;
 
 use super::{
-    content,
-    picture_size::PictureSize,
-    store::{BUFFER, Store, make_folder, sync_folder_of},
+    content, copies,
+    store::{BUFFER, Store, blocking, make_folder, sync_folder_of},
     turns::Turn,
 };
 use crate::{
     error::{Error, Result},
     id::{FileId, OrganisationId},
+    pictures::{self, Appearance, Look, Piece, Purpose},
     secret::Hash,
 };
 
@@ -102,7 +103,10 @@ fn hash_part(file: &mut File, hash: &mut digest::Context) -> io::Result<usize> {
 
 impl Incoming {
     pub async fn begin(store: &Store, id: FileId) -> Result<Incoming> {
-        let path = store.incoming(id);
+        Incoming::begin_at(store, id, store.incoming(id)).await
+    }
+
+    async fn begin_at(store: &Store, id: FileId, path: PathBuf) -> Result<Incoming> {
         let made = path.clone();
         let file = blocking(move || File::options().write(true).read(true).create_new(true).mode(0o600).open(made)).await?;
         let hash = Some(digest::Context::new(&digest::SHA256));
@@ -150,31 +154,76 @@ impl Incoming {
         Ok(())
     }
 
-    /// Puts the file in its place, whole and on disk.
+    /// Puts the file in its place, whole and on disk. A picture is looked at, and what it tells of its maker is left out if the folder
+    /// is told so.
     pub async fn end(mut self, organisation: OrganisationId) -> Result<Stored> {
+        self.sync().await?;
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
-        let (from, to) = (self.store.incoming(self.id), self.store.path(organisation, self.id));
-        let is_in_pieces = self.path.is_none();
-        writing = in_turn(move || writing.sync().map(|()| writing)).await?;
-        if writing.hash.is_none() {
-            writing = writing.hash_again().await?;
-        }
-        let stored = blocking(move || {
-            let mime_type = content::recognise(&head(&mut writing.file)?);
+        let (mime_type, writing) = in_turn(move || Ok((content::recognise(&head(&mut writing.file)?), writing))).await?;
+        let Look { kept, picture } = if content::is_decoded(mime_type) { self.look().await? } else { Look::default() };
+        let (rewritten, writing) = match kept.filter(|_| !self.store.keeps_details) {
+            Some(pieces) => {
+                let mut rewritten = self.put_together(writing.file, pieces).await?;
+                let writing = rewritten.writing.take().ok_or_else(interrupted)?;
+                (Some(rewritten), writing)
+            }
+            None if writing.hash.is_none() => (None, writing.hash_again().await?),
+            None => (None, writing),
+        };
+        let id = self.id;
+        let (from, to) = (self.store.incoming(id), self.store.path(organisation, id));
+        let is_moved_back = self.path.is_none() && rewritten.is_none();
+        let source = rewritten.as_ref().and_then(|rewritten| rewritten.path.clone()).unwrap_or_else(|| from.clone());
+        let size = rewritten.as_ref().map_or(self.size, |rewritten| rewritten.size);
+        let store = self.store.clone();
+        let put = move || {
             let folder = to.parent().expect("a file has a folder");
             make_folder(folder.parent().expect("that of its organisation"))?;
             make_folder(folder)?;
             let hash = writing.hash.ok_or_else(|| io::Error::other("it is hashed by now"))?;
             let sha256 = hash.finish().as_ref().try_into().map_err(io::Error::other)?;
-            let picture = mime_type.starts_with("image/").then(|| PictureSize::of(&writing.file)).flatten();
-            fs::rename(&from, &to)?;
+            if let Some(picture) = &picture {
+                copies::write(&store, (organisation, id), picture, size)?;
+            }
+            fs::rename(&source, &to)?;
             let synced = sync_folder_of(&to);
-            let stored = Stored { place: Some(to), pieces: is_in_pieces.then_some(from), mime_type, picture, sha256 };
+            let picture = picture.map(|picture| picture.appearance);
+            let stored = Stored { place: Some(to), pieces: is_moved_back.then_some(from), mime_type, picture, size, sha256 };
             synced.map(|()| stored)
-        });
-        let stored = stored.await?;
-        self.path = None;
+        };
+        let stored = blocking(put).await?;
+        if let Some(mut rewritten) = rewritten {
+            rewritten.path = None;
+        } else {
+            self.path = None;
+        }
         Ok(stored)
+    }
+
+    async fn look(&self) -> Result<Look> {
+        let path = self.store.incoming(self.id);
+        Ok(pictures::look(blocking(move || File::open(path)).await?, Purpose::Preview).await)
+    }
+
+    /// Writes beside a picture what is kept of it.
+    async fn put_together(&self, picture: File, pieces: Vec<Piece>) -> Result<Incoming> {
+        let mut kept = Incoming::begin_at(&self.store, self.id, self.store.rewritten(self.id)).await?;
+        let picture = Arc::new(picture);
+        for piece in pieces {
+            match piece {
+                Piece::New(bytes) => kept.write(&bytes).await?,
+                Piece::Kept(mut left) => {
+                    while !left.is_empty() {
+                        let (picture, from) = (picture.clone(), left.start);
+                        let mut buffer = vec![0; (left.end - from).min(BUFFER as u64) as usize];
+                        left.start += buffer.len() as u64;
+                        kept.write(&blocking(move || picture.read_exact_at(&mut buffer, from).map(|()| buffer)).await?).await?;
+                    }
+                }
+            }
+        }
+        kept.sync().await?;
+        Ok(kept)
     }
 }
 
@@ -201,8 +250,10 @@ pub struct Stored {
     pieces: Option<PathBuf>,
     /// What its content is.
     pub mime_type: &'static str,
-    /// The size of a picture.
-    pub picture: Option<PictureSize>,
+    /// A picture that could be decoded. Copies of it lie beside it.
+    pub picture: Option<Appearance>,
+    /// Bytes that are kept.
+    pub size: u64,
     pub sha256: Hash,
 }
 
@@ -242,11 +293,6 @@ async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send 
     .await
 }
 
-/// Runs what waits for the disk beside the tasks that serve connections.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
-    spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,7 +300,7 @@ mod tests {
     #[tokio::test]
     async fn files_are_opened_while_uploads_take_all_turns_and_large_ones_end_part_by_part() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).unwrap();
+        let store = Store::open(folder.path(), false).unwrap();
         let (organisation, [id, other]) = (OrganisationId::new(), [FileId::new(), FileId::new()]);
         let content: Vec<u8> = (0..2 * PART + 1000).map(|n| (n * 31 % 251) as u8).collect();
         let turn = store.turn(id).await;

@@ -5,6 +5,7 @@ use std::{
     io,
     ops::Range,
     os::unix::fs::FileExt,
+    path::PathBuf,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -15,8 +16,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::{
-    incoming::blocking,
-    store::{BUFFER, Store},
+    content,
+    store::{BUFFER, Store, blocking},
 };
 use crate::{
     error::{Code, Error, Result},
@@ -41,16 +42,42 @@ impl Store {
     /// Opens a file to read a range of it, which holds `permit` until its end. 404 if its bytes are missing, as after a backup
     /// without files was restored.
     pub async fn read<P>(&self, organisation: OrganisationId, id: FileId, range: Range<u64>, permit: P) -> Result<Reading<P>> {
-        let path = self.path(organisation, id);
-        let open = move || match File::open(path) {
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            opened => opened.map(Some),
-        };
-        let Some(file) = blocking(open).await? else {
+        let Some(file) = open(self.path(organisation, id)).await? else {
             tracing::warn!(%id, "the bytes of a file are missing: `tidings doctor` names all such files");
             return Err(Error::NotFound(Code::FileNotFound));
         };
-        Ok(Reading { file: Arc::new(file), left: range, next: None, _permit: permit })
+        Ok(Reading::new(file, range, permit))
+    }
+}
+
+/// Opens a file; none if there is none.
+pub(super) async fn open(path: PathBuf) -> Result<Option<File>> {
+    let open = move || match File::open(path) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some),
+    };
+    blocking(open).await
+}
+
+impl<P> Reading<P> {
+    pub(super) fn new(file: File, range: Range<u64>, permit: P) -> Reading<P> {
+        Reading { file: Arc::new(file), left: range, next: None, _permit: permit }
+    }
+
+    /// Bytes that are left.
+    pub fn length(&self) -> u64 {
+        self.left.end - self.left.start
+    }
+
+    /// What the file is, by its first bytes.
+    pub async fn mime_type(&self) -> Result<&'static str> {
+        let file = self.file.clone();
+        blocking(move || {
+            let mut head = [0; 16];
+            let read = file.read_at(&mut head, 0)?;
+            Ok(content::recognise(&head[..read]))
+        })
+        .await
     }
 }
 
@@ -82,6 +109,6 @@ impl<P: Unpin> Body for Reading<P> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.end - self.left.start)
+        SizeHint::with_exact(self.length())
     }
 }

@@ -7,10 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tokio::task::spawn_blocking;
+
 use super::turns::{Turn, Turns};
 use crate::{
     error::{Error, Result},
     id::{FileId, OrganisationId},
+    pictures::Copy,
     time::Time,
 };
 
@@ -26,15 +29,17 @@ pub const BUFFER: usize = 64 << 10;
 pub struct Store {
     root: PathBuf,
     turns: Turns,
+    /// Whether pictures keep what cameras and programs note in them.
+    pub(super) keeps_details: bool,
 }
 
 impl Store {
     /// The files in a data folder; makes the folder if there is none.
-    pub fn open(data: &Path) -> Result<Store> {
+    pub fn open(data: &Path, keeps_details: bool) -> Result<Store> {
         let root = Store::folder_in(data);
         let made = make_folder(&root).and_then(|()| make_folder(&root.join(INCOMING)));
         made.map_err(|err| Error::failed(format!("can't make the folder {}: {err}", root.display())))?;
-        Ok(Store { root, turns: Turns::default() })
+        Ok(Store { root, turns: Turns::default(), keeps_details })
     }
 
     /// The folder of the files in a data folder.
@@ -45,7 +50,7 @@ impl Store {
     /// The files in a data folder that has some.
     pub fn existing(data: &Path) -> Option<Store> {
         let root = Store::folder_in(data);
-        root.is_dir().then(|| Store { root, turns: Turns::default() })
+        root.is_dir().then(|| Store { root, turns: Turns::default(), keeps_details: false })
     }
 
     /// Keeps all bytes in their places for as long as what is returned is held.
@@ -79,13 +84,21 @@ impl Store {
         self.root.join(INCOMING).join(id.to_string())
     }
 
+    /// Where what is kept of a picture lies until it is whole.
+    pub(super) fn rewritten(&self, id: FileId) -> PathBuf {
+        self.root.join(INCOMING).join(format!("{id}.kept"))
+    }
+
     /// The right to go on with an upload in pieces. It ends the request that had it before.
     pub async fn turn(&self, id: FileId) -> Turn {
         self.turns.take(id).await
     }
 
-    /// Removes the bytes of a file; those that are gone already, too.
+    /// Removes the bytes of a file and its copies; those that are gone already, too.
     pub fn remove(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
+        for copy in Copy::ALL {
+            unless_missing(fs::remove_file(self.copy(organisation, id, copy)))?;
+        }
         unless_missing(fs::remove_file(self.path(organisation, id)))
     }
 
@@ -97,8 +110,9 @@ impl Store {
     /// Opens an upload in pieces, to add to what is on disk of it.
     pub(super) fn open_pieces(&self, organisation: OrganisationId, id: FileId) -> io::Result<File> {
         let path = self.incoming(id);
-        // It was whole and in its place, and its row was not written.
-        unless_missing(fs::rename(self.path(organisation, id), &path))?;
+        // It was whole and in its place, and its row was not written. Of a picture, less may lie there.
+        let place = self.path(organisation, id);
+        unless_missing(if path.exists() { fs::remove_file(place) } else { fs::rename(place, &path) })?;
         let file = File::options().read(true).append(true).create(true).mode(0o600).open(&path)?;
         file.sync_all()?;
         sync_folder_of(&path)?;
@@ -176,4 +190,9 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 /// Puts the names in the folder of a path on disk.
 pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
     File::open(path.parent().expect("it lies in a folder"))?.sync_all()
+}
+
+/// Runs what waits for the disk beside the tasks that serve connections.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> Result<T> {
+    spawn_blocking(work).await.map_err(Error::internal)?.map_err(Error::internal)
 }

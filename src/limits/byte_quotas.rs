@@ -98,7 +98,13 @@ fn charge<K: std::hash::Hash + Eq + Clone>(rate: &DefaultKeyedRateLimiter<K>, ke
 mod tests {
     use super::*;
 
-    const FILES: Files = Files { each: 1_000_000, per_user_day: 2_000_000_000, per_organisation: 1 << 40, left_free: 0 };
+    const FILES: Files = Files {
+        each: 1_000_000,
+        per_user_day: 2_000_000_000,
+        per_organisation: 1 << 40,
+        left_free: 0,
+        picture_details: crate::config::PictureDetails::Remove,
+    };
     const QUOTAS: Bytes = Bytes { per_user_hour: 10_000_000, per_organisation_hour: 50_000_000 };
 
     /// A refusal, and its seconds.

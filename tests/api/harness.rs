@@ -75,6 +75,7 @@ impl Server {
 
     async fn serve(folder: TempDir, settings: Settings, address: &str, clock: Clock) -> Server {
         _ = rustls::crypto::ring::default_provider().install_default(); // the tests' own client asks for one
+        tidings::pictures::run_by(Path::new(env!("CARGO_BIN_EXE_tidings")));
         let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();

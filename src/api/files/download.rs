@@ -14,7 +14,7 @@ use poem::{
     },
 };
 use poem_openapi::{
-    ApiResponse, OpenApi,
+    ApiResponse, Enum, OpenApi,
     param::{Path, Query},
     registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchema, Registry},
 };
@@ -24,10 +24,14 @@ use crate::{
         http::{file_reader::FileReader, framework_traits::inline_schema, visitor},
         tags::Tag,
     },
-    domain::files::{self, File},
+    domain::{
+        access::Caller,
+        files::{self, File},
+    },
     error::{Error, Result},
     files::{Transferred, shows_in_place},
     id::FileId,
+    pictures,
     state::App,
 };
 
@@ -59,13 +63,22 @@ impl Api {
         file_name: Path<String>,
         /// A token of `POST /files/{file_id}/link`, instead of a bearer token or a cookie.
         link: Query<Option<String>>,
+        /// A smaller copy of a picture instead of all of it: `small` has at most 360 pixels a side, `large` 1,200. JPEG, or PNG where
+        /// something shines through. 404 for a file that has no `thumbnail_link`.
+        size: Query<Option<Size>>,
         req: &Request,
     ) -> Result<Download> {
         _ = file_name; // browsers read it in the address
         _ = link; // the caller was found by it
         let (FileReader { caller, by_link }, id) = (caller, *file_id);
         let file = app.db.read(|conn| files::readable(conn, caller, id))?;
-        let tag = ETag::from(&file);
+        if let Some(copy) = size.map(pictures::Copy::from) {
+            let picture = file.media.picture.ok_or(files::UNKNOWN)?;
+            if copy.is_of(&picture, file.media.size as u64) {
+                return copy_of(req, &app, (caller, by_link), &file, copy).await.map(Download);
+            }
+        }
+        let tag = tag(&file, "");
         let mut response = match part(req, &tag, file.media.size as u64) {
             Part::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
             Part::Outside => {
@@ -85,9 +98,55 @@ impl Api {
                 response
             }
         };
-        describe(&mut response, &file, tag, by_link)?;
+        describe(&mut response, &file, &file.media.mime_type, by_link)?;
+        response.headers_mut().typed_insert(tag);
         Ok(Download(response))
     }
+}
+
+/// Which copy of a picture is asked for.
+#[derive(Clone, Copy, Enum)]
+#[oai(rename_all = "lowercase")]
+enum Size {
+    Small,
+    Large,
+}
+
+impl From<Size> for pictures::Copy {
+    fn from(size: Size) -> pictures::Copy {
+        match size {
+            Size::Small => pictures::Copy::Small,
+            Size::Large => pictures::Copy::Large,
+        }
+    }
+}
+
+/// Answers a copy of a picture. Browsers ask again after an hour whether they still may have it.
+async fn copy_of(
+    req: &Request,
+    app: &App,
+    (caller, by_link): (Caller, bool),
+    file: &File,
+    copy: pictures::Copy,
+) -> Result<Response> {
+    let tag = tag(file, copy.name());
+    let mut response = match part(req, &tag, 0) {
+        Part::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
+        Part::Outside | Part::Bytes(..) => {
+            let transfer = app.limits.transfer(caller.share(), visitor::address(req)).await?;
+            let body = app.files.read_copy((file.organisation, file.media.id), copy, transfer).await?;
+            let mime_type = body.mime_type().await?;
+            let mut response = Response::builder().header(header::CONTENT_LENGTH, body.length()).body(Body::from(body.boxed()));
+            response.extensions_mut().insert(Transferred);
+            describe(&mut response, file, mime_type, by_link)?;
+            response
+        }
+    };
+    let headers = response.headers_mut();
+    headers.typed_insert(tag);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
+    headers.remove(header::ACCEPT_RANGES);
+    Ok(response)
 }
 
 /// What of a file is asked for.
@@ -148,9 +207,9 @@ impl Asked {
 }
 
 /// Adds the headers that each answer about the file has.
-fn describe(response: &mut Response, file: &File, tag: ETag, by_link: bool) -> Result<()> {
-    let is_shown = shows_in_place(&file.media.mime_type);
-    let mime_type = match file.media.mime_type.as_str() {
+fn describe(response: &mut Response, file: &File, mime_type: &str, by_link: bool) -> Result<()> {
+    let is_shown = shows_in_place(mime_type);
+    let mime_type = match mime_type {
         "text/plain" => "text/plain; charset=utf-8",
         shown if is_shown => shown,
         // A page plays what it has asked for, whatever the disposition says.
@@ -160,7 +219,6 @@ fn describe(response: &mut Response, file: &File, tag: ETag, by_link: bool) -> R
     // Whoever has a link may show the file in a page of their own; a cookie must not lend that to others.
     let shown_by = if by_link { "cross-origin" } else { "same-origin" };
     let headers = response.headers_mut();
-    headers.typed_insert(tag);
     for (name, text) in [
         (header::CONTENT_TYPE, mime_type),
         (header::CONTENT_DISPOSITION, &disposition(is_shown, &file.media.name)),
@@ -187,10 +245,9 @@ fn value(text: &str) -> Result<HeaderValue> {
     HeaderValue::from_str(text).map_err(Error::internal)
 }
 
-impl From<&File> for ETag {
-    fn from(file: &File) -> ETag {
-        format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(file.sha256)).parse().expect("it has no quotes inside")
-    }
+/// The tag of a file, or of a copy of it by its name.
+fn tag(file: &File, copy: &str) -> ETag {
+    format!("\"{}{copy}\"", BASE64_URL_SAFE_NO_PAD.encode(file.sha256)).parse().expect("it has no quotes inside")
 }
 
 /// The answer with a file, or without its bytes.

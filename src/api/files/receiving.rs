@@ -72,7 +72,6 @@ pub async fn in_time<T, E: std::fmt::Display>(arriving: impl Future<Output = Res
 }
 
 /// The file that the bytes are.
-pub fn new_file(id: FileId, name: String, size: u64, kept: &Stored) -> New {
-    let picture = kept.picture.map(|picture| (picture.width, picture.height));
-    New { id, name, mime_type: kept.mime_type, picture, size, sha256: kept.sha256 }
+pub fn new_file(id: FileId, name: String, sent_size: u64, kept: &Stored) -> New {
+    New { id, name, mime_type: kept.mime_type, picture: kept.picture, size: kept.size, sent_size, sha256: kept.sha256 }
 }

@@ -132,7 +132,7 @@ async fn tell(req: &Request, app: Data<&App>, id: Path<FileId>) -> Result<Respon
             }
             told
         }
-        Found::Whole(file) => (file.media.size as u64, file.media.size as u64, file.media.name, None),
+        Found::Whole(file) => (file.sent_size as u64, file.sent_size as u64, file.media.name, None),
     };
     let mut response = StatusCode::OK
         .with_header(OFFSET, offset)
@@ -157,7 +157,7 @@ async fn append(req: &Request, app: Data<&App>, id: Path<FileId>, body: Body) ->
     let upload = match found {
         Found::Arriving(upload) => upload,
         Found::Whole(file) => {
-            require_offset(offset, file.media.size as u64)?;
+            require_offset(offset, file.sent_size as u64)?;
             return Ok(StatusCode::NO_CONTENT.with_header(OFFSET, offset).into_response());
         }
     };
@@ -222,9 +222,15 @@ async fn finish((req, app, caller): (&Request, &App, Caller), upload: Upload, in
             stored.keep();
             Ok(())
         };
-        let kept = app.db.write(keep).await;
+        app.db.write(keep).await?;
+        // Of a picture that was put together again.
+        let store = app.files.clone();
+        tokio::task::spawn_blocking(move || store.remove_pieces(upload.id))
+            .await
+            .map_err(Error::internal)?
+            .map_err(Error::internal)?;
         drop((turn, transfer));
-        kept
+        Ok(())
     };
     tokio::spawn(db::for_request(finish)).await.map_err(Error::internal)?
 }

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use super::record::{File, FileKind, Media};
 use crate::{
     id::{ChannelId, FileId, MessageId, OrganisationId, UserId},
+    pictures::Copy,
     time::Time,
 };
 
@@ -29,10 +30,19 @@ pub struct MediaObject<'a> {
     pub file_link: String,
     /// Its length in bytes.
     pub size: i64,
-    /// The width of a picture as it is shown, in pixels; null for other files, and where the file does not tell.
-    pub width: Option<i64>,
+    /// The width of a picture as it is shown, in pixels; null for other files, and for what can't be shown.
+    pub width: Option<u32>,
     /// Its height.
-    pub height: Option<i64>,
+    pub height: Option<u32>,
+    /// Its mean colour, for the place where it will be; null where `width` is.
+    #[schemars(regex(pattern = "^#[0-9a-f]{6}$"))]
+    pub color: Option<String>,
+    /// Whether it moves.
+    pub animated: bool,
+    /// The address of a copy with at most 360 pixels a side, and of the file where that is small itself; null where `width` is.
+    pub thumbnail_link: Option<String>,
+    /// The address of a copy with at most 1,200 pixels a side, in the same way.
+    pub preview_link: Option<String>,
     /// What it shows, for those who can't see it; empty if nobody has said.
     pub description: &'a str,
     /// The organisation that it is kept in.
@@ -64,8 +74,12 @@ impl<'a> MediaObject<'a> {
             category: FileKind::of(&media.mime_type).as_str(),
             file_link: address(media),
             size: media.size,
-            width: media.width.map(i64::from),
-            height: media.height.map(i64::from),
+            width: media.picture.map(|picture| picture.width),
+            height: media.picture.map(|picture| picture.height),
+            color: media.picture.map(|picture| picture.color.into()),
+            animated: media.picture.is_some_and(|picture| picture.is_animated),
+            thumbnail_link: copy_address(media, Copy::Small),
+            preview_link: copy_address(media, Copy::Large),
             description: &media.description,
             organisation_id,
             user_id,
@@ -102,4 +116,11 @@ pub fn address(Media { id, name, base_url, .. }: &Media) -> String {
     const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     let name = if name == "link" { "file" } else { name };
     format!("{base_url}/api/v1/files/{id}/{}", utf8_percent_encode(name, &UNRESERVED))
+}
+
+/// The address of a copy of a picture that could be decoded.
+fn copy_address(media: &Media, copy: Copy) -> Option<String> {
+    let original = address(media);
+    let is_there = copy.is_of(&media.picture?, media.size as u64);
+    Some(if is_there { format!("{original}?size={}", copy.name()) } else { original })
 }

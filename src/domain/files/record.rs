@@ -7,6 +7,7 @@ use crate::{
     db::{Columns, text_enum},
     error::{Error, Result},
     id::{ChannelId, FileId, MessageId, OrganisationId, UserId},
+    pictures::{Appearance, Color},
     secret::Hash,
     time::Time,
 };
@@ -44,11 +45,9 @@ pub struct Media {
     pub name: String,
     pub mime_type: String,
     pub size: i64,
-    /// Of a picture, in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub width: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub height: Option<u32>,
+    /// Of a picture that could be decoded.
+    #[serde(flatten)]
+    pub picture: Option<Appearance>,
     /// What the file shows, for those who can't see it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
@@ -80,13 +79,16 @@ pub struct File {
     /// Who uploaded it.
     pub user: UserId,
     pub sha256: Hash,
+    /// Bytes that were uploaded. Of a picture, fewer may be kept.
+    pub sent_size: i64,
     pub message: Option<(ChannelId, MessageId)>,
 }
 
 /// The columns that [`File::take`] takes, in this order.
-pub(super) const COLUMNS: &str = "f.id, f.name, f.mime_type, f.size, f.width, f.height, f.description, f.created_at,
+pub(super) const COLUMNS: &str = "f.id, f.name, f.mime_type, f.size, f.width, f.height, f.color, f.is_animated,
+  f.description, f.created_at,
   coalesce((select value from meta where key = 'base_url'), ''),
-  f.organisation_id, f.user_id, f.sha256, f.channel_id, m.id";
+  f.organisation_id, f.user_id, f.sha256, coalesce(f.sent_size, f.size), f.channel_id, m.id";
 
 impl File {
     pub(super) fn take(columns: &mut Columns) -> rusqlite::Result<File> {
@@ -95,16 +97,23 @@ impl File {
             name: columns.take()?,
             mime_type: columns.take()?,
             size: columns.take()?,
-            width: columns.take()?,
-            height: columns.take()?,
+            picture: picture(columns)?,
             description: columns.take()?,
             created_at: columns.take()?,
             base_url: columns.take()?,
         };
-        let (organisation, user, sha256) = (columns.take()?, columns.take()?, columns.take()?);
+        let (organisation, user, sha256, sent_size) = (columns.take()?, columns.take()?, columns.take()?, columns.take()?);
         let message = columns.take::<Option<ChannelId>>()?.zip(columns.take()?);
-        Ok(File { media, organisation, user, sha256, message })
+        Ok(File { media, organisation, user, sha256, sent_size, message })
     }
+}
+
+fn picture(columns: &mut Columns) -> rusqlite::Result<Option<Appearance>> {
+    let (width, height) = (columns.take()?, columns.take()?);
+    let (color, is_animated) = (columns.take::<Option<String>>()?, columns.take()?);
+    let color = color.and_then(|color| Color::try_from(color).ok());
+    let known = |((width, height), color)| Appearance { width, height, color, is_animated };
+    Ok(Option::zip(width, height).zip(color).map(known))
 }
 
 /// Finds a file that is not deleted.

@@ -14,6 +14,7 @@ use crate::{
     },
     error::{Code, Error, Result},
     id::{FileId, OrganisationId},
+    pictures::Appearance,
     secret::Hash,
 };
 
@@ -22,9 +23,11 @@ pub struct New {
     pub id: FileId,
     pub name: String,
     pub mime_type: &'static str,
-    /// Width and height of a picture.
-    pub picture: Option<(u32, u32)>,
+    /// A picture that could be decoded.
+    pub picture: Option<Appearance>,
     pub size: u64,
+    /// Bytes that were uploaded, as many or more.
+    pub sent_size: u64,
     pub sha256: Hash,
 }
 
@@ -72,16 +75,16 @@ fn insert(tx: &Tx, caller: Caller, organisation: OrganisationId, new: New) -> Re
         name: clean_name(&new.name),
         mime_type: new.mime_type.into(),
         size: new.size as i64,
-        width: new.picture.map(|(width, _)| width),
-        height: new.picture.map(|(_, height)| height),
+        picture: new.picture,
         description: String::new(),
         created_at: tx.now(),
         base_url: tx.site().base_url.clone(),
     };
     let kind = FileKind::of(new.mime_type);
     tx.prepare_cached(
-        "insert into files (id, organisation_id, user_id, name, mime_type, kind, size, width, height, sha256, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "insert into files (id, organisation_id, user_id, name, mime_type, kind, size, width, height, sha256, created_at,
+           color, is_animated, sent_size)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, nullif(?14, ?7))",
     )?
     .execute((
         media.id,
@@ -91,15 +94,18 @@ fn insert(tx: &Tx, caller: Caller, organisation: OrganisationId, new: New) -> Re
         &media.mime_type,
         kind,
         media.size,
-        media.width,
-        media.height,
+        media.picture.map(|picture| picture.width),
+        media.picture.map(|picture| picture.height),
         new.sha256,
         media.created_at,
+        media.picture.map(|picture| String::from(picture.color)),
+        media.picture.is_some_and(|picture| picture.is_animated),
+        new.sent_size as i64,
     ))?;
     tx.prepare_cached(
         "insert into file_totals (organisation_id, bytes) values (?1, ?2)
          on conflict (organisation_id) do update set bytes = bytes + excluded.bytes",
     )?
     .execute((organisation, media.size))?;
-    Ok(File { media, organisation, user: caller.user, sha256: new.sha256, message: None })
+    Ok(File { media, organisation, user: caller.user, sha256: new.sha256, sent_size: new.sent_size as i64, message: None })
 }

@@ -1,0 +1,71 @@
+//! The child: one picture on standard input, what it is on standard output, and nothing else in reach.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, BufReader, Seek, Write},
+    os::fd::AsFd,
+    process::ExitCode,
+};
+
+use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+
+use super::{
+    decoding,
+    picture::{Picture, PictureLine, Purpose},
+    pieces,
+};
+
+/// The command that runs the child. It stands in no help: nobody but the server has a use for it.
+pub const COMMAND: &str = "look-at-picture";
+
+/// Bytes of memory, addresses included: 50 megapixels in 16 bits take 400 MB.
+const ADDRESSES: u64 = 512 << 20;
+/// Seconds of processor time.
+const SECONDS: u64 = 5;
+
+/// Looks at the picture on standard input for the purpose of this name. First it says in a line what of the file is kept, for that
+/// is known whatever becomes of the rest.
+pub fn run(purpose: Option<&OsStr>) -> ExitCode {
+    let purpose = Purpose::ALL.into_iter().find(|known| purpose.is_some_and(|purpose| purpose == known.name()));
+    match purpose.map(look) {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn look(purpose: Purpose) -> io::Result<()> {
+    // The descriptor must be there before none can be made.
+    let mut file = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    give_up_rights()?;
+    let mut output = io::stdout().lock();
+    serde_json::to_writer(&mut output, &pieces::kept(&mut file))?;
+    writeln!(output)?;
+    output.flush()?;
+    file.rewind()?;
+    let found = decoding::picture(file, purpose).map_err(io::Error::other)?;
+    say(&mut output, &found)
+}
+
+fn say(output: &mut impl Write, found: &Picture) -> io::Result<()> {
+    let Picture { appearance, copies: [small, large] } = found;
+    let line = PictureLine { appearance: *appearance, lengths: [small.len(), large.len()] };
+    serde_json::to_writer(&mut *output, &line)?;
+    writeln!(output)?;
+    output.write_all(small)?;
+    output.write_all(large)?;
+    output.flush()
+}
+
+/// From here on: no file and no socket is opened, no file grows, memory and time are bounded, others go first, and nothing outlives
+/// the server.
+fn give_up_rights() -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    for (resource, most) in
+        [(Resource::As, ADDRESSES), (Resource::Cpu, SECONDS), (Resource::Nofile, 0), (Resource::Fsize, 0), (Resource::Core, 0)]
+    {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    }
+    nice(10)?;
+    Ok(())
+}
