@@ -8,14 +8,16 @@ import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { lazy } from './lazy.js'
 
-/** @typedef {Pick<NonNullable<Message['media']>[number], 'id' | 'file_name' | 'file_type' | 'mime_type' | 'size' | 'width' | 'height' | 'description'>
- *   & { local?: Blob }} Media `local` has the bytes of one that is only here. */
+/** @typedef {Pick<NonNullable<Message['media']>[number], 'id' | 'file_name' | 'file_type' | 'mime_type' | 'size' | 'width' | 'height' | 'color' | 'animated'
+ *   | 'file_link' | 'thumbnail_link' | 'preview_link' | 'description'> & { local?: Blob }} Media `local` has the bytes of one that is only here. */
 
 /** What browsers show in a page. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 /** The largest picture in the talk, in pixels. */
 const WIDEST = 360
 const HIGHEST = 300
+/** Bytes of the longest film that plays in the talk. */
+const LONGEST = 10_000_000
 
 /** What an older version of this page has kept of a message has none. @param {Message} message */
 export const mediaOf = message => message.media ?? []
@@ -42,7 +44,7 @@ export const mediaList = (message, own = () => []) => {
  */
 export const mediaOfPost = (store, pending) => store.uploads.named(pending?.files ?? []).filter(({ state, type }) => state === 'done' || isPicture(type)).map(({ id, path, name, type, size, width, height, description }) => ({
   id: path ? fileOf(path) : id, file_name: name, file_type: name.includes('.') ? name.split('.').at(-1) ?? '' : '', mime_type: type, size, width, height,
-  description, local: store.uploads.bytes(id),
+  color: null, animated: false, file_link: '', thumbnail_link: null, preview_link: null, description, local: store.uploads.bytes(id),
 }))
 
 /** An address of bytes that are only here, for as long as what shows them. @param {Blob} file */
@@ -55,7 +57,7 @@ export function localAddress(file) {
 /** @param {Media} media */
 export const mediaNode = media => {
   const [kind] = media.mime_type.split('/')
-  if (isPicture(media.mime_type)) return picture(media)
+  if (media.local ? isPicture(media.mime_type) : media.color) return picture(media)
   if (kind === 'text') return text(media)
   return kind === 'video' || kind === 'audio' ? player(media, kind) : card(media)
 }
@@ -66,14 +68,23 @@ const place = ({ id, file_name: name }) => `/api/v1/files/${id}/${name === 'link
 /** @param {Media} media */
 const source = media => media.local ? localAddress(media.local) : place(media)
 
+/** The address of a copy of a picture, or of the picture itself where that is small. @param {Media} media @param {unknown} link */
+const copyPlace = (media, link) => place(media) + (link ? new URL(String(link)).search : '')
+
+/** What is shown in the talk: a copy as sharp as the screen; a film itself, for those who like motion. @param {Media} media */
+function shown(media) {
+  if (media.local || (media.animated && media.size <= LONGEST && !matchMedia('(prefers-reduced-motion: reduce)').matches)) return source(media)
+  return copyPlace(media, devicePixelRatio > 1 ? media.preview_link : media.thumbnail_link)
+}
+
 /** A picture takes its room before it is there, so that nothing moves. @param {Media} media */
 function picture(media) {
   const { description, file_name: name } = media
   const [width, height] = [Number(media.width), Number(media.height)]
   const scale = Math.min(1, WIDEST / width, HIGHEST / height)
   const room = width && height ? { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) } : {}
-  return h('a', { class: 'picture', href: place(media), target: '_blank', rel: 'noopener' },
-    h('img', { src: source(media), alt: description || name, title: name, loading: 'lazy', ...room }))
+  return h('a', { class: 'picture', href: place(media), target: '_blank', rel: 'noopener', style: { 'background-color': media.color } },
+    h('img', { src: shown(media), alt: description || name, title: name, loading: 'lazy', ...room }))
 }
 
 /** A browser that does not know the form shows what the card does. @param {Media} media @param {'audio' | 'video'} kind */
