@@ -65,6 +65,7 @@ id!(
     ChannelId,
     /// A message; of a top-level post also the thread's identifier.
     MessageId,
+    FaceId,
     FileId,
     MailId,
     RoleUuid,

@@ -69,7 +69,7 @@
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/unfinished_accounts: access, account_erasure, accounts
-//! domain/account_erasure: accounts, channels, deferred_work, organisations
+//! domain/account_erasure: accounts, channels, deferred_work, faces, organisations
 //! domain/consistency: messages
 //! domain/reminders: access, accounts, log, page, text
 //! domain/commands: access, log, messages, page, program_urls, rights, text, webhooks
@@ -78,17 +78,18 @@
 //! domain/public: access, accounts, mail_queue, page, text
 //! domain/first_screen: access, accounts, channels, organisations, page
 //! domain/channel_summaries: channels, messages
-//! domain/organisations: access, accounts, channels, deferred_work, log, mail_queue, messages, page, program_urls, rights, text
+//! domain/organisations: access, accounts, channels, deferred_work, faces, log, mail_queue, messages, page, program_urls, rights, text
 //! domain/messages: access, accounts, channels, deferred_work, files, log, page, slice_byte_budget, text
-//! domain/files: access, page, rights, text
+//! domain/files: access, faces, page, rights, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
-//! domain/accounts: access, deferred_work, log, mail_queue, page, rights, scopes, text
+//! domain/accounts: access, deferred_work, faces, log, mail_queue, page, rights, scopes, text
 //! domain/program_urls: text
 //! domain/text: -
 //! domain/page: -
 //! domain/mail_queue: -
 //! domain/log: slice_byte_budget
 //! domain/slice_byte_budget: -
+//! domain/faces: -
 //! domain/deferred_work: -
 //! domain/access: rights, scopes
 //! domain/scopes: -

@@ -6,6 +6,7 @@ mod channels;
 mod commands;
 pub mod document;
 mod emoji_names;
+mod faces;
 mod features;
 mod files;
 mod first_screen;

@@ -3,7 +3,7 @@
 use poem_openapi::{OpenApi, OpenApiService};
 
 use super::{
-    accounts, channels, commands, features, files, first_screen, messages, organisations, public, push_tokens, reminders,
+    accounts, channels, commands, faces, features, files, first_screen, messages, organisations, public, push_tokens, reminders,
     webhooks,
 };
 
@@ -32,7 +32,7 @@ pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
         (first_screen::Api, push_tokens::Api, features::Api, reminders::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::preferences::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::linked_message::Api, messages::threads::Api),
-        (files::Api, files::download::Api, files::links::Api),
+        (files::Api, files::download::Api, files::links::Api, faces::Api),
         (commands::Api, commands::calling::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::incoming_posts::Api),
         (public::blog_posts::Api, public::blog_categories::Api, public::testimonials::Api, public::contacts::Api),

@@ -12,6 +12,7 @@ use crate::{
         accounts::{self, ERASED, ERASED_NAME, ERASED_PERSON, NO_ACCOUNT, left_behind, sessions},
         channels::direct_messages,
         deferred_work::Cursor,
+        faces,
         organisations::{leaving, memberships},
     },
     error::{Error, Result},
@@ -113,6 +114,7 @@ pub fn rename_author(tx: &mut Tx, user: UserId, after: i64) -> Result<Option<i64
 /// Removes the address, the names and the picture from the account, which stays as the author of what the user wrote.
 pub fn finish(tx: &mut Tx, user: UserId) -> Result<()> {
     let (address, username) = names(tx, user)?;
+    faces::remove(tx, user.0)?;
     tx.execute(
         "update users set email = ?2, username = ?3, password_hash = '', first_name = 'Deleted', last_name = 'user', phone = '',
            avatar_url = '', status_emoji = '', status_text = '', status_until = null, role = 'user', is_verified = 0,

@@ -13,6 +13,7 @@ pub mod commands;
 pub mod consistency;
 pub mod deferred_work;
 pub mod event_schemas;
+pub mod faces;
 pub mod files;
 pub mod first_screen;
 pub mod log;

@@ -273,6 +273,8 @@ codes! {
     MemberDeactivated = "member_deactivated", 422;
     /// A message can't take a file that it names; `message` says why. Upload the file again, or leave it out.
     FileUnusable = "file_unusable", 422;
+    /// What was sent is no picture that can be shown; `message` says which can. Choose another one.
+    PictureUnusable = "picture_unusable", 422;
     /// An upload in pieces has another length than the request takes it to have, or a newer request goes on with it; `message` says which. Ask for its length with `HEAD`, and go on from there.
     UploadConflict = "upload_conflict", 409;
     /// The request is of another version of tus than 1.0.0. Correct the program.

@@ -160,7 +160,8 @@ impl Incoming {
         self.sync().await?;
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
         let (mime_type, writing) = in_turn(move || Ok((content::recognise(&head(&mut writing.file)?), writing))).await?;
-        let Look { kept, picture } = if content::is_decoded(mime_type) { self.look().await? } else { Look::default() };
+        let Look { kept, picture } =
+            if content::is_decoded(mime_type) { self.look(Purpose::Preview).await? } else { Look::default() };
         let (rewritten, writing) = match kept.filter(|_| !self.store.keeps_details) {
             Some(pieces) => {
                 let mut rewritten = self.put_together(writing.file, pieces).await?;
@@ -200,9 +201,15 @@ impl Incoming {
         Ok(stored)
     }
 
-    async fn look(&self) -> Result<Look> {
+    /// Looks at a picture that is not kept as a file.
+    pub async fn look_and_forget(mut self, purpose: Purpose) -> Result<Look> {
+        self.sync().await?;
+        self.look(purpose).await
+    }
+
+    async fn look(&self, purpose: Purpose) -> Result<Look> {
         let path = self.store.incoming(self.id);
-        Ok(pictures::look(blocking(move || File::open(path)).await?, Purpose::Preview).await)
+        Ok(pictures::look(blocking(move || File::open(path)).await?, purpose).await)
     }
 
     /// Writes beside a picture what is kept of it.

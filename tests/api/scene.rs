@@ -192,6 +192,7 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("messages", _) => "message",
             ("files" | "file", "{file_id}") => "file",
             (_, "{file_name}") => "file_name",
+            ("faces", _) => "face",
             ("actions", _) => "action",
             ("threads", "{id}") if method != "POST" => "thread",
             ("threads", "{id}" | "{channel_id}") => "channel",
@@ -263,6 +264,8 @@ async fn world(
     let invited_as = &invitation["data"]["invitations"][0];
     let link = owner.post(&format!("/organisations/{org}/join-links"), json!({})).await.expect(201);
     let bot = owner.post(&format!("/organisations/{org}/bots"), json!({ "name": "Builds" })).await.expect(201);
+    let bots = format!("/organisations/{org}/bots/{}", bot["data"]["id"].as_str().unwrap());
+    let face = owner.put(&format!("{bots}/avatar"), json!("picture")).await.expect(200)["data"]["avatar_url"].take();
     let command = json!({ "name": "deploy", "url": "http://localhost:9/" });
     let command = owner.post(&format!("/organisations/{org}/commands"), command).await.expect(201);
     let reminder = json!({ "text": "Start the engine", "due_at": "2100-01-01T00:00:00Z" });
@@ -281,6 +284,7 @@ async fn world(
         ("thread", message),
         ("file", file),
         ("file_name", "engine.txt".into()),
+        ("face", text(&face).rsplit_once('/').unwrap().1.to_owned()),
         ("asked", text(&asked["id"])),
         ("action", text(&asked["actions"][0]["id"])),
         ("webhook", hook.id),

@@ -1,5 +1,6 @@
 """Makes one of everything through the API, and writes schemathesis' configuration with the identifiers:
 otherwise nearly every call would end at "not found". What an operation destroys is of its own."""
+import base64
 import json
 import os
 import sys
@@ -27,6 +28,14 @@ def upload(name, content, organisation):
     request = urllib.request.Request(API + f"/files/upload-files?organisation_id={organisation}", data, headers, method="POST")
     with urllib.request.urlopen(request, timeout=10) as answer:
         return json.load(answer)["data"][0]["id"]
+
+
+def set_face(organisation, bot):
+    path = f"/organisations/{organisation}/bots/{bot}/avatar"
+    picture = base64.b64decode("R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=")
+    request = urllib.request.Request(API + path, picture, {"Authorization": "Bearer " + TOKEN, "Content-Type": "image/gif"}, method="PUT")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)["data"]["avatar_url"]
 
 
 def log_in(email, password):
@@ -58,6 +67,7 @@ def world(name, others):
     link = call("POST", f"/organisations/{organisation}/join-links", {})["data"]["id"]
     role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
     bot = call("POST", f"/organisations/{organisation}/bots", {"name": "Build"})["data"]["id"]
+    face = set_face(organisation, bot).rsplit("/", 1)[1]
     command = {"name": "deploy", "url": "https://ci.example/"}
     command = call("POST", f"/organisations/{organisation}/commands", command)["data"]["id"]
     reminder = call("POST", "/reminders", {"text": name, "due_at": "2100-01-01T00:00:00Z"})["data"]["id"]
@@ -65,7 +75,7 @@ def world(name, others):
     return {
         "bot": bot, "command": command, "reminder": reminder, "answer": "unknown", "token": token, "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
-        "file": file, "file_name": "engine.txt", "join_link": link, "asked": asked["id"], "action": asked["actions"][0]["id"],
+        "face": face, "file": file, "file_name": "engine.txt", "join_link": link, "asked": asked["id"], "action": asked["actions"][0]["id"],
     }
 
 
@@ -94,7 +104,7 @@ def kind(method, template, at):
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message", "message": "message", "thread": "message",
         "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "bots": "bot", "commands": "command", "reminders": "reminder", "answers": "answer", "actions": "action", "feed": "slug", "tokens": "token",
-        "files": "file", "file": "file", "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
+        "files": "file", "faces": "face", "file": "file", "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 
 

@@ -199,7 +199,7 @@ impl Api {
     }
 }
 
-fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
+pub fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
     let (user, ends) = app.db.read(|conn| Ok((accounts::own(conn, caller)?, sessions::expiry(conn, caller)?)))?;
     Ok(ok(message, User::new(user, ends)))
 }

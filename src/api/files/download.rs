@@ -107,7 +107,7 @@ impl Api {
 /// Which copy of a picture is asked for.
 #[derive(Clone, Copy, Enum)]
 #[oai(rename_all = "lowercase")]
-enum Size {
+pub enum Size {
     Small,
     Large,
 }

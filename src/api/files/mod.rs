@@ -2,7 +2,7 @@
 
 pub mod download;
 pub mod links;
-mod receiving;
+pub mod receiving;
 pub mod resumable;
 mod sips;
 mod upload;

@@ -90,6 +90,7 @@ uuids!(
     JoinLinkId,
     ChannelId,
     MessageId = "A message; of a top-level post also the thread's identifier.",
+    FaceId,
     FileId,
     RoleUuid,
     WebhookId,

@@ -157,7 +157,7 @@ struct MadeBot {
 }
 
 #[derive(Object, Serialize)]
-struct Bot {
+pub struct Bot {
     id: UserId,
     organisation_id: OrganisationId,
     /// The member who makes its tokens.

@@ -134,7 +134,7 @@ impl Api {
 
 /// The organisation, as the caller sees it. A slow read: it adds up the messages of all channels, direct messages included. So it comes
 /// after a change, and not in its transaction.
-async fn read(app: &App, caller: Caller, id: OrganisationId) -> Result<Organisation> {
+pub async fn read(app: &App, caller: Caller, id: OrganisationId) -> Result<Organisation> {
     Ok(app.db.read_bounded(caller.share(), move |conn| organisations::get(conn, caller, id)).await?.into())
 }
 
@@ -204,7 +204,7 @@ struct NewOwner {
 }
 
 #[derive(Object, Serialize)]
-struct Organisation {
+pub struct Organisation {
     id: OrganisationId,
     name: String,
     /// Made from the first name, unique, and kept when the name changes.

@@ -10,6 +10,7 @@ use crate::{
         access::{self, Caller},
         accounts::{self, PersonName, User, custom_status::CustomStatus, searchable_names},
         deferred_work::{self, Cursor, DeferredWork},
+        faces::{self, Face},
         log::events,
         text::{self, Rule},
     },
@@ -78,6 +79,18 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     change(tx, own, edit)
 }
 
+/// Gives the caller a face, or none, and tells the caller's organisations as [`update`] does.
+pub fn set_face(tx: &mut Tx, caller: Caller, face: Option<&Face>) -> Result<User> {
+    let own = accounts::own(tx, caller)?;
+    change_face(tx, own, face)
+}
+
+/// [`set_face`] of an account that the caller may change.
+pub(in crate::domain) fn change_face(tx: &mut Tx, before: User, face: Option<&Face>) -> Result<User> {
+    let avatar_url = Some(faces::keep(tx, before.id.0, face)?);
+    change(tx, before, Edit { avatar_url, ..Edit::default() })
+}
+
 /// [`update`] of an account that the caller may change.
 pub(in crate::domain) fn change(tx: &mut Tx, before: User, edit: Edit) -> Result<User> {
     let edit = edit.check(&before.username)?;
@@ -93,6 +106,9 @@ pub(in crate::domain) fn change(tx: &mut Tx, before: User, edit: Edit) -> Result
     .execute((before.id, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, tx.now()))
     .or_conflict(|| Error::Invalid(Code::UsernameTaken.says("username already exists").at("username")))?;
     let user = accounts::get(tx, before.id)?;
+    if user.avatar_url != before.avatar_url {
+        faces::remove_unless_shown(tx, user.id.0, &user.avatar_url)?;
+    }
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
     searchable_names::write(tx, &user)?;
     // Each announcement costs a row of the event log per organisation.

@@ -13,11 +13,14 @@ pub mod resumable;
 pub mod taking;
 pub mod uploading;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
     db::Tx,
-    domain::access::{self, Caller},
+    domain::{
+        access::{self, Caller},
+        faces,
+    },
     error::{Code, Error, Result},
     id::{ChannelId, FileId, MessageId},
 };
@@ -53,6 +56,11 @@ pub fn message_of(conn: &Connection, id: FileId) -> Result<Option<(ChannelId, Me
 /// Notes the address of the server, with which the addresses of files begin.
 pub fn note_base_url(tx: &mut Tx) -> Result<()> {
     let base_url = tx.site().base_url.clone();
+    let before: Option<String> =
+        tx.query_row("select value from meta where key = 'base_url'", [], |row| row.get(0)).optional()?;
+    if let Some(before) = before.filter(|before| *before != base_url) {
+        faces::follow_base_url(tx, &before, &base_url)?;
+    }
     tx.execute(
         "insert into meta (key, value) values ('base_url', ?1) on conflict (key) do update set value = excluded.value
          where value <> excluded.value",

@@ -13,6 +13,7 @@ use crate::{
             self,
             profiles::{self, Edit},
         },
+        faces::Face,
         organisations::{bot_callbacks, leaving, members, memberships, roles},
         page::Page,
         rights::{BuiltInRole, MemberStatus, Rights},
@@ -174,6 +175,19 @@ pub fn update(
     profiles::change(tx, before, Edit { username, first_name, avatar_url, ..Edit::default() })?;
     let secret = bot_callbacks::set(tx, caller, bot, url.as_deref(), is_new_secret)?;
     Ok((get(tx, bot)?, secret))
+}
+
+/// Gives a bot a face, or none. Needs `manage:webhooks`; 403 for outsiders, 404 if the organisation has no such bot.
+pub fn set_face(tx: &mut Tx, caller: Caller, organisation: OrganisationId, bot: UserId, face: Option<&Face>) -> Result<Bot> {
+    require_manager(tx, caller, organisation, bot)?;
+    let before = accounts::get(tx, bot)?;
+    profiles::change_face(tx, before, face)?;
+    get(tx, bot)
+}
+
+/// Checks that the caller may change the bot, as [`update`] does.
+pub fn require_manager(conn: &Connection, caller: Caller, organisation: OrganisationId, bot: UserId) -> Result<()> {
+    find(conn, caller, organisation, bot).map(drop)
 }
 
 /// Removes a bot for good: its tokens and its membership end, and what it wrote stays. Needs `manage:webhooks` and every right

@@ -28,6 +28,7 @@ use crate::{
     domain::{
         access::{self, Caller, ENTITLED, SEEN_BY_MEMBER, UNKNOWN_ORGANISATION},
         accounts, channels,
+        faces::{self, Face},
         log::{events, revocations},
         organisations::payloads::OrganisationUpdate,
         page::Page,
@@ -164,7 +165,7 @@ pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Orga
 
 /// Changes an organisation and tells its members. Needs `manage:organization`; 404 for outsiders.
 pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<()> {
-    access::require_right(tx, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION)?;
+    require_manager(tx, caller, id)?;
     let edit = edit.check()?;
     if edit == Edit::default() {
         return Ok(());
@@ -186,7 +187,21 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
         edit.logo_url,
         tx.now(),
     ))?;
+    let logo_url: String = tx.query_row("select logo_url from organisations where id = ?1", [id], |row| row.get(0))?;
+    faces::remove_unless_shown(tx, id.0, &logo_url)?;
     announce(tx, caller, "updated", id)
+}
+
+/// Gives an organisation a logo, or none, and tells its members. Needs `manage:organization`; 404 for outsiders.
+pub fn set_logo(tx: &mut Tx, caller: Caller, id: OrganisationId, logo: Option<&Face>) -> Result<()> {
+    require_manager(tx, caller, id)?;
+    let logo_url = Some(faces::keep(tx, id.0, logo)?);
+    update(tx, caller, id, Edit { logo_url, ..Edit::default() })
+}
+
+/// Checks that the caller may change the organisation. 404 for outsiders.
+pub fn require_manager(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<()> {
+    access::require_right(conn, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION).map(drop)
 }
 
 /// Deletes an organisation: it disappears for all members, and subscriptions to its streams end. For the owner; 403 for

@@ -6,6 +6,7 @@ mod browsers;
 mod codes;
 mod custom_status;
 mod expiry;
+mod faces;
 mod federated;
 mod guesses;
 pub mod issuer;

@@ -2,7 +2,7 @@
 
 mod downloads;
 mod in_messages;
-mod pictures;
+pub mod pictures;
 mod removal;
 mod resumable;
 mod rights;
@@ -10,13 +10,8 @@ mod uploads;
 
 use std::path::{Path, PathBuf};
 
+pub use crate::harness::PNG;
 use crate::harness::Server;
-
-/// A picture of one pixel by two.
-pub const PNG: &[u8] =
-    b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x02\x08\x06\x00\x00\x00\x99\x81\xb6'\
-      \x00\x00\x00\x11IDATx\xdac\xf8\xcf\xc0\x00D\x0c\xff\xff\x03\x00\x11\xf8\x03\xfd\x08\xed\xb1V\x00\x00\x00\x00IE\
-      ND\xaeB`\x82";
 
 /// The files of the server that are in their places, and those that are on their way.
 pub fn on_disk(server: &Server) -> (Vec<PathBuf>, Vec<PathBuf>) {

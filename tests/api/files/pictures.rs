@@ -17,7 +17,7 @@ const NOTE: &[u8] = b"51.5N 0.1W, camera 4711";
 /// That it was turned by a quarter, in the form of Exif.
 const TURNED: &[u8] = b"\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
 
-fn encoded(image: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
+pub fn encoded(image: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     image.into().write_to(&mut file, format).unwrap();
     file.into_inner()

@@ -108,6 +108,7 @@ export default {
   email_taken: 'Diese Adresse hat schon ein Konto. Melde dich damit an.',
   id_taken: 'Das konnte nicht gesendet werden. Sende es noch einmal.',
   file_unusable: 'Eine Datei lässt sich so nicht senden. Füge sie noch einmal hinzu.',
+  picture_unusable: 'Das lässt sich nicht als Bild zeigen. Wähle eine Datei in JPEG, PNG, GIF oder WebP.',
   upload_conflict: 'Dieser Upload läuft an anderer Stelle weiter. Versuch es noch einmal.',
   tus_version: 'Diese Seite ist zu alt für den Server. Lade sie neu.',
   already_a_member: 'Diese Person ist schon Mitglied.',

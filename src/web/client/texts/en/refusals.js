@@ -108,6 +108,7 @@ export default {
   email_taken: 'This address already has an account. Sign in to it.',
   id_taken: 'This couldn’t be sent. Send it once more.',
   file_unusable: 'A file can’t be sent like this. Add it once more.',
+  picture_unusable: 'This can’t be shown as a picture. Choose a JPEG, PNG, GIF or WebP file.',
   upload_conflict: 'This upload goes on elsewhere. Try again.',
   tus_version: 'This page is too old for the server. Load it again.',
   already_a_member: 'This person is already a member.',
