@@ -24,6 +24,7 @@ const TIMEOUT_MS = 30_000
  * @template {Name} N
  * @typedef {All[N] extends { requestBody: { content: { 'application/json; charset=utf-8': infer B } } } ? [input: B]
  *   : All[N] extends { requestBody?: { content: { 'application/json; charset=utf-8': infer B } } } ? [input?: B]
+ *   : All[N] extends { requestBody: { content: { 'image/jpeg': any } } } ? [input: Blob]
  *   : All[N] extends { parameters: { query?: infer Q } } ? [input?: Q] : []} Input
  */
 
@@ -123,10 +124,10 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
         headers: {
           'Tidings-Client': 'web',
           ...(user ? { 'Tidings-User': user } : {}),
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...(body === undefined || body instanceof Blob ? {} : { 'Content-Type': 'application/json' }),
           ...headers,
         },
-        body: body === undefined ? undefined : JSON.stringify(body),
+        body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       text = await response.text()

@@ -1,10 +1,10 @@
-// How people are shown: their initials on a colour made from their id, and their names.
+// How people are shown: their picture, or their initials on a colour made from their id; and their names.
 
 import { t } from '../text/words.js'
 import { h } from '../view/element.js'
 
 /** @typedef {import('../store/people.js').Status} Status */
-/** @typedef {{ user_id?: string, full_name?: string, username?: string, user_type?: string, custom_status?: Status | null }} Person */
+/** @typedef {{ user_id?: string, full_name?: string, username?: string, avatar_url?: string, user_type?: string, custom_status?: Status | null }} Person */
 
 /**
  * The name of a person as others read it.
@@ -44,12 +44,27 @@ export function initials(text) {
  * @param {{ tiny?: boolean }} [options]
  */
 export const face = (person, { tiny = false } = {}) =>
-  badge(person?.user_id || person?.username || '', nameOf(person), { tiny })
+  badge(person?.user_id || person?.username || '', nameOf(person), { tiny, picture: person?.avatar_url })
+
+/** Where a picture lies on this server. What an address names elsewhere is never loaded. @param {string} address @param {boolean} isSmall */
+function place(address, isSmall) {
+  const [, id] = /\/api\/v1\/faces\/([0-9a-f-]{36})$/.exec(address) ?? []
+  return id && `/api/v1/faces/${id}${isSmall ? '?size=small' : ''}`
+}
+
+/** The picture over the initials, which stay if it can't be had. @param {string} src */
+const shown = src => h('img', {
+  src, alt: '', loading: 'lazy',
+  onload: (/** @type {Event} */ { target }) => /** @type {HTMLElement} */ (target).classList.add('there'),
+  onerror: (/** @type {Event} */ { target }) => /** @type {HTMLElement} */ (target).remove(),
+})
 
 /**
  * @param {string} id
  * @param {string} text
- * @param {{ tiny?: boolean }} [options]
+ * @param {{ tiny?: boolean, picture?: string }} [options]
  */
-export const badge = (id, text, { tiny = false } = {}) =>
-  h('span', { class: tiny ? 'face tiny' : 'face', style: { '--hue': hue(id) }, 'aria-hidden': 'true' }, initials(text))
+export function badge(id, text, { tiny = false, picture = '' } = {}) {
+  const src = place(picture, tiny || devicePixelRatio <= 1)
+  return h('span', { class: tiny ? 'face tiny' : 'face', style: { '--hue': hue(id) }, 'aria-hidden': 'true' }, initials(text), src && shown(src))
+}

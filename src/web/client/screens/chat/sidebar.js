@@ -59,7 +59,7 @@ export function sidebar(store, role) {
 /** @param {Store} store */
 function me(store) {
   const user = store.me.value
-  return user && { user_id: user.user_id, full_name: user.fullname, username: user.username, custom_status: user.custom_status }
+  return user && { user_id: user.user_id, full_name: user.fullname, username: user.username, avatar_url: user.avatar_url, custom_status: user.custom_status }
 }
 
 /** What belongs to the person, at their name. @param {Store} store @param {Event} event */
@@ -95,7 +95,7 @@ function organisationBar(store) {
   ])
   const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && calling(each) > 0)
   return h('div', { class: 'side-head' },
-    () => badge(open()?.id ?? '', open()?.name ?? '', { tiny: true }),
+    () => badge(open()?.id ?? '', open()?.name ?? '', { tiny: true, picture: open()?.logo_url }),
     h('button', { type: 'button', class: 'org', 'aria-haspopup': 'menu', onclick: choose },
       h('bdi', null, () => open()?.name ?? ''),
       when(elsewhere, () => h('span', { class: 'dot' }, h('span', { class: 'visually-hidden' }, t('talk.unreadElsewhere')))),

@@ -5,8 +5,9 @@ import { form } from '../../view/form.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
-import { nameOf } from '../face.js'
+import { face, nameOf } from '../face.js'
 import { botFields, botOf } from './bot-fields.js'
+import { faceSetting } from './face-setting.js'
 import { fetched } from './fetched.js'
 import { asking, badge, part, section, up } from './parts.js'
 import { secretSection, showSecret } from './signing-secret.js'
@@ -35,6 +36,13 @@ export const bot = (store, organisation, base, id) => h('div', null, up(base, t(
           await showSecret(secret)
         },
         children: botFields(kept.peek()),
+      }),
+      faceSetting({
+        title: t('settings.face'),
+        shown: () => face({ user_id: id, username: kept.value.username, full_name: kept.value.name, avatar_url: kept.value.avatar_url }),
+        address: () => kept.value.avatar_url,
+        set: async chosen => { kept.value = (await store.api.setBotAvatar(organisation, id, chosen)).data },
+        remove: async () => { kept.value = (await store.api.removeBotAvatar(organisation, id)).data },
       }),
       tokens(store, kept.peek()),
       when(() => kept.value.url, () => secretSection({ about: t('programs.botSecretText'), renewing: t('programs.commandRotateText') },

@@ -38,7 +38,7 @@ export function bots(store, id, base, [shown]) {
 
 /** @param {string} base @param {Bot} each */
 const row = (base, each) => h('li', { class: 'item' },
-  face({ user_id: each.id, username: each.username, full_name: each.name }),
+  face({ user_id: each.id, username: each.username, full_name: each.name, avatar_url: each.avatar_url }),
   h('div', { class: 'item-text' },
     h('p', { class: 'row-line' }, h('a', { href: `${base}/${each.id}` }, h('bdi', null, each.name)),
       h('span', { class: 'quiet small' }, h('bdi', null, `@${each.username}`))),

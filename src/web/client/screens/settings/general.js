@@ -6,6 +6,8 @@ import { field, form } from '../../view/form.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
+import { badge } from '../face.js'
+import { faceSetting } from './face-setting.js'
 import { fetched } from './fetched.js'
 import { part, section } from './parts.js'
 import { isOwner, may } from './rights.js'
@@ -17,7 +19,7 @@ import { transfer } from './transfer.js'
 /** @param {Store} store @param {string} id The organisation. */
 export const general = (store, id) => part(t('settings.general'), null,
   fetched(async () => (await store.api.getOrganisation(id)).data, organisation => [
-    when(() => may(store, 'can_manage_organisation'), () => details(store, organisation)),
+    when(() => may(store, 'can_manage_organisation'), () => [logo(store, organisation), details(store, organisation)]),
     when(() => isOwner(store.organisation.value), () => [
       section(t('settings.transfer'), h('p', { class: 'quiet' }, t('settings.transferText')),
         h('p', null, h('button', { type: 'button', class: 'button', onclick: () => transfer(store, organisation.peek()) },
@@ -27,6 +29,15 @@ export const general = (store, id) => part(t('settings.general'), null,
           t('settings.organisationDeleteAction')))),
     ]),
   ]))
+
+/** @param {Store} store @param {Kept} organisation */
+const logo = (store, organisation) => faceSetting({
+  title: t('settings.logo'),
+  shown: () => badge(organisation.value.id, organisation.value.name, { picture: organisation.value.logo_url }),
+  address: () => organisation.value.logo_url,
+  set: async chosen => { organisation.value = (await store.api.setLogo(organisation.peek().id, chosen)).data },
+  remove: async () => { organisation.value = (await store.api.removeLogo(organisation.peek().id)).data },
+})
 
 /** @param {Store} store @param {Kept} organisation */
 function details(store, organisation) {

@@ -4,6 +4,8 @@ import { h, when } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
+import { face } from '../face.js'
+import { faceSetting } from './face-setting.js'
 import { fetched } from './fetched.js'
 import { badge, deed, part, section } from './parts.js'
 
@@ -12,7 +14,23 @@ import { badge, deed, part, section } from './parts.js'
 
 /** @param {Store} store */
 export const profile = store => part(t('settings.profile'), t('settings.profileIntro'),
-  fetched(async () => (await store.api.getProfile()).data, me => [names(store, me), address(store, me)]))
+  fetched(async () => (await store.api.getProfile()).data, me => [picture(store, me), names(store, me), address(store, me)]))
+
+/** @param {Store} store @param {Me} me */
+function picture(store, me) {
+  /** @param {{ data: User }} answer */
+  const keep = ({ data }) => {
+    me.value = data
+    store.me.value = data
+  }
+  return faceSetting({
+    title: t('settings.face'),
+    shown: () => face({ ...me.value, full_name: me.value.fullname }),
+    address: () => me.value.avatar_url,
+    set: async chosen => keep(await store.api.setAvatar(chosen)),
+    remove: async () => keep(await store.api.removeAvatar()),
+  })
+}
 
 /** @param {Store} store @param {Me} me */
 const names = (store, me) => form({
