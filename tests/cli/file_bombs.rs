@@ -1,39 +1,36 @@
-//! Files that are made to cost their reader much.
+//! Files that are made to cost their reader much: memory, time, or its life.
 
-use std::fs;
+use std::{fs, io::Write, time::Duration};
 
+use flate2::{Compression, write::ZlibEncoder};
+use image::{DynamicImage, ImageFormat, codecs::gif::GifEncoder};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
+use tokio::time::timeout;
 
 use crate::harness::Server;
 
-/// Bytes of the notes.
-const NOTES: usize = 30_000_000;
 /// What the server may take more than before, in KiB.
-const MOST: u64 = 60_000;
+const MOST: u64 = 20_000;
+/// How long any file keeps its sender waiting, at most: a child lives for no more than 20 seconds.
+const LONGEST: Duration = Duration::from_secs(21);
 
-/// A reader of such notes makes a list of texts, of 24 bytes for each byte, and an allocation that fails ends the process.
 #[tokio::test]
-async fn notes_of_a_picture_take_no_memory() {
+async fn no_picture_takes_the_servers_memory_or_outlives_its_time() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let (token, _) = server.poster().await;
     server.upload(&token, "plan.txt", "The plan").await;
     let before = peak(&server);
-    for (name, picture) in [("notes.png", png(&exif())), ("notes.webp", webp(&exif()))] {
-        let mut body = b"--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"".to_vec();
-        body.extend(name.as_bytes());
-        body.extend(b"\"\r\n\r\n");
-        body.extend(picture);
-        body.extend(b"\r\n--b--\r\n");
-        let request = server.http.post(format!("{}/api/v1/files/upload-files", server.url)).bearer_auth(&token);
-        let reply = request.header("content-type", "multipart/form-data; boundary=b").body(body).send().await.unwrap();
-        assert_eq!(reply.status(), 200, "{name}");
-        let kept: Value = reply.json().await.unwrap();
-        assert_eq!([&kept["data"][0]["width"], &kept["data"][0]["height"]], [1, 2], "{name}");
+    for (name, content) in bombs() {
+        let kept = timeout(LONGEST, server.upload_bytes(&token, name, &content)).await;
+        let kept = kept.unwrap_or_else(|_| panic!("{name} takes too long")).unwrap();
+        assert!(kept["size"].as_u64().unwrap() <= content.len() as u64, "{name}: {kept}");
+        assert!(kept["thumbnail_link"].is_null() || name.starts_with("shown"), "{name}: {kept}");
+        let more = peak(&server).saturating_sub(before); // the kernel counts roughly
+        assert!(more < MOST, "{name}: {more} KiB more");
+        assert_eq!(children(&server), Vec::<u32>::new(), "{name}");
     }
-    let more = peak(&server).saturating_sub(before); // the kernel counts roughly
-    assert!(more < MOST, "{more} KiB more");
     assert_eq!(server.call(Method::GET, "/profile", &token, json!({})).await.unwrap().0, 200);
 }
 
@@ -44,33 +41,83 @@ fn peak(server: &Server) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A TIFF with one field, the orientation, which is a text of many empty lines.
-fn exif() -> Vec<u8> {
-    let mut tiff = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x02".to_vec();
-    tiff.extend((NOTES as u32).to_be_bytes());
-    tiff.extend(26_u32.to_be_bytes());
-    tiff.extend([0; 4]);
-    tiff.extend(vec![0; NOTES]);
-    tiff
+/// The processes that a server has started and that have not ended.
+pub fn children(server: &Server) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", server.process.id())).unwrap().flatten();
+    let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    tasks.map(of_task).collect::<String>().split_whitespace().map(|id| id.parse().unwrap()).collect()
 }
 
-fn png(notes: &[u8]) -> Vec<u8> {
+fn bombs() -> Vec<(&'static str, Vec<u8>)> {
+    let zeros = deflated(100_000_000);
+    let dimensions = |width: u32, height: u32, depth, color| {
+        [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, color, 0, 0, 0]].concat()
+    };
+    let profile = [b"bomb\0\0", &zeros[..]].concat();
+    vec![
+        ("notes.png", png(&[(b"IHDR", &dimensions(1, 2, 8, 2)), (b"prIv", &[0; 30_000_000]), (b"IEND", b"")])),
+        ("wide.png", png(&[(b"IHDR", &dimensions(60_000, 60_000, 8, 6)), (b"IDAT", &zeros), (b"IEND", b"")])),
+        ("deep.png", png(&[(b"IHDR", &dimensions(7000, 7000, 16, 6)), (b"IDAT", &zeros), (b"IEND", b"")])),
+        ("shown, a profile.png", png(&[(b"IHDR", &dimensions(1, 2, 8, 2)), (b"iCCP", &profile), (b"IDAT", &zeros), (b"IEND", b"")])),
+        ("liar.jpg", lying_jpeg()),
+        ("liar.webp", lying_webp()),
+        ("shown, a film.gif", film(100_000)),
+    ]
+}
+
+fn deflated(bytes: usize) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(&vec![0; bytes]).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (kind, data) in [(b"IHDR", &b"\0\0\0\x01\0\0\0\x02\x08\x02\0\0\0"[..]), (b"eXIf", notes), (b"IEND", b"")] {
+    for (kind, data) in chunks {
+        let named = [&kind[..], data].concat();
         png.extend((data.len() as u32).to_be_bytes());
-        png.extend(kind);
-        png.extend(data);
-        png.extend([0; 4]);
+        png.extend(&named);
+        png.extend(crc32fast::hash(&named).to_be_bytes());
     }
     png
 }
 
-fn webp(notes: &[u8]) -> Vec<u8> {
-    let mut chunks = b"WEBPVP8X\x0a\0\0\0\x08\0\0\0\0\0\0\x01\0\0EXIF".to_vec();
-    chunks.extend((notes.len() as u32).to_le_bytes());
-    chunks.extend(notes);
-    let mut webp = b"RIFF".to_vec();
-    webp.extend((chunks.len() as u32).to_le_bytes());
-    webp.extend(chunks);
-    webp
+fn encoded(format: ImageFormat) -> Vec<u8> {
+    let mut file = std::io::Cursor::new(Vec::new());
+    DynamicImage::new_rgb8(16, 16).write_to(&mut file, format).unwrap();
+    file.into_inner()
+}
+
+/// It says that it has 65,535 pixels a side, and has sixteen.
+fn lying_jpeg() -> Vec<u8> {
+    let mut file = encoded(ImageFormat::Jpeg);
+    let frame = file.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+    file[frame + 5..frame + 9].fill(0xff);
+    file
+}
+
+/// The same, with 16,384.
+fn lying_webp() -> Vec<u8> {
+    let mut file = encoded(ImageFormat::WebP);
+    file[21..24].fill(0xff);
+    file
+}
+
+fn film(frames: usize) -> Vec<u8> {
+    let mut file = Vec::new();
+    {
+        let mut encoder = GifEncoder::new_with_speed(&mut file, 30);
+        for _ in 0..2 {
+            encoder.encode_frame(image::Frame::new(image::RgbaImage::new(1, 1))).unwrap();
+        }
+    }
+    // The second frame again and again, before the end.
+    let frame = {
+        let starts: Vec<_> = file.windows(2).enumerate().filter(|(_, pair)| pair == b"!\xf9").map(|(at, _)| at).collect();
+        file[starts[1]..file.len() - 1].to_vec()
+    };
+    file.pop();
+    file.extend(frame.repeat(frames - 2));
+    file.push(b';');
+    file
 }

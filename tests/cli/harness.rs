@@ -151,12 +151,17 @@ impl Server {
 
     /// Uploads a file; gives its id.
     pub async fn upload(&self, token: &str, name: &str, content: &str) -> String {
-        let body =
-            format!("--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"{name}\"\r\n\r\n{content}\r\n--b--\r\n");
+        let kept = self.upload_bytes(token, name, content.as_bytes()).await.unwrap();
+        kept["id"].as_str().unwrap_or_else(|| panic!("{kept}")).to_owned()
+    }
+
+    /// Uploads one file; gives what is said of it.
+    pub async fn upload_bytes(&self, token: &str, name: &str, content: &[u8]) -> reqwest::Result<Value> {
+        let head = format!("--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"{name}\"\r\n\r\n");
+        let body = [head.as_bytes(), content, b"\r\n--b--\r\n"].concat();
         let request = self.http.post(format!("{}/api/v1/files/upload-files", self.url)).bearer_auth(token);
-        let reply = request.header("content-type", "multipart/form-data; boundary=b").body(body).send().await.unwrap();
-        let reply: Value = reply.json().await.unwrap();
-        reply["data"][0]["id"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned()
+        let reply = request.header("content-type", "multipart/form-data; boundary=b").body(body).send().await?;
+        Ok(reply.json::<Value>().await?["data"][0].take())
     }
 
     /// Accepts an invitation, as somebody without an account.

@@ -32,6 +32,7 @@ mod keys;
 mod kills;
 mod listening;
 mod logging;
+mod pictures;
 mod sdk;
 mod serving;
 mod settings;
