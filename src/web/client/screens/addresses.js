@@ -43,6 +43,7 @@ export const isTalk = () => TALK.has(route.value.segments[0] ?? '')
  * @property {string} [channel] An id, or `threads`.
  * @property {string} [thread]
  * @property {string | null} message To go to, and to mark.
+ * @property {string | null} view A picture that is shown over all.
  * @property {string | null} pane
  * @property {string | null} search
  * @property {boolean} list Whether the list of channels is to be shown where there is room for one column alone.
@@ -52,7 +53,7 @@ export const isTalk = () => TALK.has(route.value.segments[0] ?? '')
 export function place() {
   const { segments, query } = route.value
   const [, slug, channel, thread] = segments[0] === 'o' ? segments : []
-  return { slug, channel, thread, message: query.get('m'), pane: query.get('pane'), search: query.get('search'), list: query.has('list') }
+  return { slug, channel, thread, message: query.get('m'), view: query.get('view'), pane: query.get('pane'), search: query.get('search'), list: query.has('list') }
 }
 
 /** Closes what is open beside, by its address. A thread that the search led to gives its place back to the search. */

@@ -31,10 +31,10 @@ export const route = signal(read())
  * Opens an address of this server.
  *
  * @param {string} address Path with query.
- * @param {{ replace?: boolean }} [options] `replace` leaves no entry to go back to.
+ * @param {{ replace?: boolean, state?: object | null }} [options] `replace` leaves no entry to go back to; `state` is kept with the new one.
  */
-export function go(address, { replace = false } = {}) {
-  if (address !== location.pathname + location.search) history[replace ? 'replaceState' : 'pushState'](null, '', address)
+export function go(address, { replace = false, state = null } = {}) {
+  if (address !== location.pathname + location.search) history[replace ? 'replaceState' : 'pushState'](state, '', address)
   route.value = read()
 }
 

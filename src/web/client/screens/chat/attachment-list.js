@@ -38,12 +38,16 @@ function attachment(store, upload, { takeOut, describes = false }) {
         h('progress', { max: 1, value: share, 'aria-label': t('chat.uploading', { name }) }),
         () => number(share(), { style: 'percent' })))),
       when(() => upload().state !== 'done' && !store.uploads.isKept(id), () => h('span', { class: 'quiet small' }, t('chat.fileUnkept'))),
+      tellsPlace(type) && h('span', { class: 'quiet small' }, t('chat.fileTellsPlace')),
       describes && isPicture(type) && h('input', {
         type: 'text', maxlength: 1000, value: upload().description, onkeydown: described, placeholder: t('chat.describe'), 'aria-label': t('chat.describeLabel', { name }),
         onchange: (/** @type {Event} */ { target }) => store.uploads.describe(id, /** @type {HTMLInputElement} */ (target).value.trim()),
       })),
     h('button', { type: 'button', class: 'icon-button', 'aria-label': remove, title: remove, onclick: () => takeOut(id) }, icon('close')))
 }
+
+/** Whether the server leaves in a file what a camera has noted. @param {string} type */
+const tellsPlace = type => type.startsWith('video/') || (type.startsWith('image/') && !isPicture(type))
 
 /** Enter ends what is said of a picture, and sends nothing: one goes on with the message. @param {KeyboardEvent} event */
 function described(event) {

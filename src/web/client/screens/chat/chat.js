@@ -39,6 +39,10 @@ export function chat(store) {
   })
 
   const channel = computed(() => place().channel ?? null)
+  effect(() => {
+    if (place().view && channel.value) untracked(() => void withWords(import('./viewer.js')).then(it => it.view(store), () => {}))
+  })
+
   const beside = computed(() => {
     const { thread: id, pane, search } = place()
     return id ? `thread ${id}` : search != null ? 'search' : pane ?? null

@@ -6,10 +6,11 @@ import { size } from '../../text/sizes.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
+import { go } from '../../view/router.js'
 import { lazy } from './lazy.js'
 
 /** @typedef {Pick<NonNullable<Message['media']>[number], 'id' | 'file_name' | 'file_type' | 'mime_type' | 'size' | 'width' | 'height' | 'color' | 'animated'
- *   | 'file_link' | 'thumbnail_link' | 'preview_link' | 'description'> & { local?: Blob }} Media `local` has the bytes of one that is only here. */
+ *   | 'file_link' | 'thumbnail_link' | 'preview_link' | 'channel_id' | 'description'> & { local?: Blob }} Media `local` has the bytes of one that is only here. */
 
 /** What browsers show in a page. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
@@ -44,7 +45,7 @@ export const mediaList = (message, own = () => []) => {
  */
 export const mediaOfPost = (store, pending) => store.uploads.named(pending?.files ?? []).filter(({ state, type }) => state === 'done' || isPicture(type)).map(({ id, path, name, type, size, width, height, description }) => ({
   id: path ? fileOf(path) : id, file_name: name, file_type: name.includes('.') ? name.split('.').at(-1) ?? '' : '', mime_type: type, size, width, height,
-  color: null, animated: false, file_link: '', thumbnail_link: null, preview_link: null, description, local: store.uploads.bytes(id),
+  color: null, animated: false, channel_id: null, file_link: '', thumbnail_link: null, preview_link: null, description, local: store.uploads.bytes(id),
 }))
 
 /** An address of bytes that are only here, for as long as what shows them. @param {Blob} file */
@@ -63,18 +64,34 @@ export const mediaNode = media => {
 }
 
 /** The server asks for the right to read it each time. `link` at the end is an operation. @param {Media} media */
-const place = ({ id, file_name: name }) => `/api/v1/files/${id}/${name === 'link' ? 'file' : encodeURIComponent(name)}`
+const fileAddress = ({ id, file_name: name }) => `/api/v1/files/${id}/${name === 'link' ? 'file' : encodeURIComponent(name)}`
 
 /** @param {Media} media */
-const source = media => media.local ? localAddress(media.local) : place(media)
+export const source = media => media.local ? localAddress(media.local) : fileAddress(media)
 
 /** The address of a copy of a picture, or of the picture itself where that is small. @param {Media} media @param {unknown} link */
-const copyPlace = (media, link) => place(media) + (link ? new URL(String(link)).search : '')
+export const copyPlace = (media, link) => fileAddress(media) + (link ? new URL(String(link)).search : '')
 
 /** What is shown in the talk: a copy as sharp as the screen; a film itself, for those who like motion. @param {Media} media */
 function shown(media) {
   if (media.local || (media.animated && media.size <= LONGEST && !matchMedia('(prefers-reduced-motion: reduce)').matches)) return source(media)
   return copyPlace(media, devicePixelRatio > 1 ? media.preview_link : media.thumbnail_link)
+}
+
+/** The picture that was pressed last: the viewer has it before it knows any. @type {Media | null} */
+let last = null
+
+/** @param {string | null} id */
+export const pressed = id => last?.id === id ? last : null
+
+/** Opens a picture over the talk, unless another tab is wanted. @param {MouseEvent} event @param {Media} media */
+function enlarge(event, media) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || media.local || !media.channel_id) return
+  event.preventDefault()
+  last = media
+  const query = new URLSearchParams(location.search)
+  query.set('view', media.id)
+  go(`${location.pathname}?${query}`, { state: { isViewer: true } })
 }
 
 /** A picture takes its room before it is there, so that nothing moves. @param {Media} media */
@@ -83,7 +100,7 @@ function picture(media) {
   const [width, height] = [Number(media.width), Number(media.height)]
   const scale = Math.min(1, WIDEST / width, HIGHEST / height)
   const room = width && height ? { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) } : {}
-  return h('a', { class: 'picture', href: place(media), target: '_blank', rel: 'noopener', style: { 'background-color': media.color } },
+  return h('a', { class: 'picture', href: fileAddress(media), target: '_blank', rel: 'noopener', onclick: (/** @type {MouseEvent} */ event) => enlarge(event, media), style: { 'background-color': media.color } },
     h('img', { src: shown(media), alt: description || name, title: name, loading: 'lazy', ...room }))
 }
 
@@ -100,10 +117,10 @@ function text(media) {
       type: 'button', class: 'link-button small', 'aria-expanded': () => String(isOpen.value), 'aria-label': () => `${label()}: ${media.file_name}`,
       onclick: () => { isOpen.value = !isOpen.value },
     }, label),
-    when(() => isOpen.value, () => lazy(async () => (await import('./text-file.js')).read(media.file_name, media.local ?? place(media)))))
+    when(() => isOpen.value, () => lazy(async () => (await import('./text-file.js')).read(media.file_name, media.local ?? fileAddress(media)))))
 }
 
 /** @param {Media} media */
-const card = media => h('a', { class: 'file-card', href: place(media), target: '_blank', rel: 'noopener', title: media.description || null },
+const card = media => h('a', { class: 'file-card', href: fileAddress(media), target: '_blank', rel: 'noopener', title: media.description || null },
   h('bdi', { class: 'name' }, media.file_name),
   h('span', { class: 'quiet small' }, [media.file_type.toUpperCase(), size(media.size)].filter(Boolean).join(' · ')))

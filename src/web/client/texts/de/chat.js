@@ -28,6 +28,7 @@ export default {
   files: 'Dateien',
   uploading: '{name} wird hochgeladen',
   fileUnkept: 'Geht nur weiter, solange diese Seite offen ist.',
+  fileTellsPlace: 'Verrät vielleicht, wo es aufgenommen wurde.',
   describe: 'Was ist zu sehen?',
   describeLabel: 'Was {name} zeigt',
   dropHere: 'Dateien hier ablegen, um sie deiner Nachricht hinzuzufügen',

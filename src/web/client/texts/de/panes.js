@@ -59,4 +59,10 @@ export default {
   nameHere: 'Mein Name in diesem Kanal',
   nameHereLabel: 'Benutzername in diesem Kanal',
   nameHereHint: 'Was du hier schreibst, trägt diesen Namen. Überall sonst bleibt dein Name, wie er ist.',
+  viewer: 'Bild',
+  viewerPrevious: 'Früheres Bild',
+  viewerNext: 'Späteres Bild',
+  viewerDownload: 'Speichern',
+  viewerMessage: 'Zur Nachricht',
+  viewerGone: 'Dieses Bild ist nicht mehr da.',
 }

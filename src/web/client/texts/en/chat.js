@@ -28,6 +28,7 @@ export default {
   files: 'Files',
   uploading: '{name} is being uploaded',
   fileUnkept: 'Goes on only while this page is open.',
+  fileTellsPlace: 'May tell where it was taken.',
   describe: 'What does it show?',
   describeLabel: 'What {name} shows',
   dropHere: 'Drop files here to add them to your message',

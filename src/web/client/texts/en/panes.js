@@ -59,4 +59,10 @@ export default {
   nameHere: 'My name in this channel',
   nameHereLabel: 'Username in this channel',
   nameHereHint: 'What you write here carries this name. It stays as it is everywhere else.',
+  viewer: 'Picture',
+  viewerPrevious: 'Earlier picture',
+  viewerNext: 'Later picture',
+  viewerDownload: 'Save',
+  viewerMessage: 'Go to the message',
+  viewerGone: 'This picture isn’t here any more.',
 }

@@ -28,6 +28,7 @@ export default {
   files: 'קבצים',
   uploading: '{name} עולה לשרת',
   fileUnkept: 'ממשיך רק כל עוד הדף הזה פתוח.',
+  fileTellsPlace: 'אולי מגלה היכן צולם.',
   describe: 'מה רואים כאן?',
   describeLabel: 'מה רואים ב־{name}',
   dropHere: 'אפשר לשחרר כאן קבצים כדי להוסיף אותם להודעה',

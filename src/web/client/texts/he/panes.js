@@ -59,4 +59,10 @@ export default {
   nameHere: 'השם שלי בערוץ הזה',
   nameHereLabel: 'שם המשתמש בערוץ הזה',
   nameHereHint: 'מה שתכתבו כאן יופיע בשם הזה. בכל מקום אחר השם שלכם יישאר כפי שהוא.',
+  viewer: 'תמונה',
+  viewerPrevious: 'תמונה מוקדמת יותר',
+  viewerNext: 'תמונה מאוחרת יותר',
+  viewerDownload: 'שמירה',
+  viewerMessage: 'מעבר להודעה',
+  viewerGone: 'התמונה הזאת כבר לא כאן.',
 }
