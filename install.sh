@@ -299,6 +299,8 @@ TimeoutStartSec=infinity
 # A clean stop takes up to 10 seconds.
 TimeoutStopSec=20
 LimitNOFILE=65536
+# A child that looks at a picture may need more memory than there is: that must not stop the server.
+OOMPolicy=continue
 # A dump of the memory would hold the secret key.
 LimitCORE=0
 # How many milliseconds freed memory is kept for later: the allocator's second of it is up to 60 MiB under attack.

@@ -112,6 +112,7 @@
 //!    webhooks, in the transaction that moves its cursor.
 //! 8. A token never replaces the check of rights in the database; [`domain::access`] has these checks.
 //! 9. [`domain::files::readable`] alone says who may read a file, at each request. A row names bytes that are whole and on disk.
+//! 10. No decoder of pictures runs in the server's process: [`pictures`] starts a child for each.
 
 #![forbid(unsafe_code)]
 

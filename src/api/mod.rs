@@ -120,7 +120,7 @@ pub fn overload_routes(app: App) -> impl Endpoint {
 
 /// Whether the body of a request to this path goes to the disk as it arrives, so that a part of it is in memory.
 pub fn is_upload(path: &str) -> bool {
-    path.starts_with("/api/v1/files/upload")
+    path.starts_with("/api/v1/files/upload") || path.ends_with("/avatar") || path.ends_with("/logo")
 }
 
 /// The name of the operation that an answer is from; `None` if it is no operation of the OpenAPI document.

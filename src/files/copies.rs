@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use tokio::sync::Mutex;
@@ -23,10 +23,6 @@ use crate::{
 static AGAIN: Mutex<()> = Mutex::const_new(());
 
 impl Store {
-    pub(super) fn copy(&self, organisation: OrganisationId, id: FileId, copy: Copy) -> PathBuf {
-        self.path(organisation, id).with_extension(copy.name())
-    }
-
     /// Opens a copy of a picture that could be decoded, which holds `permit` until its end; makes it again if it is missing. 404 if that
     /// does not succeed.
     pub async fn read_copy<P>(&self, (organisation, id): (OrganisationId, FileId), copy: Copy, permit: P) -> Result<Reading<P>> {

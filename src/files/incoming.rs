@@ -19,7 +19,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     id::{FileId, OrganisationId},
-    pictures::{self, Appearance, Look, Piece, Purpose},
+    pictures::{self, Appearance, Copy, Look, Piece, Purpose},
     secret::Hash,
 };
 
@@ -183,11 +183,13 @@ impl Incoming {
             make_folder(folder)?;
             let hash = writing.hash.ok_or_else(|| io::Error::other("it is hashed by now"))?;
             let sha256 = hash.finish().as_ref().try_into().map_err(io::Error::other)?;
-            if let Some(picture) = &picture {
-                copies::write(&store, (organisation, id), picture, size)?;
-            }
             fs::rename(&source, &to)?;
             let synced = sync_folder_of(&to);
+            // After the picture: none must be left without one. They are made again when they are asked for.
+            let written = picture.as_ref().map_or(Ok(()), |picture| copies::write(&store, (organisation, id), picture, size));
+            if let Err(err) = written {
+                tracing::warn!(%err, %id, "the copies of a picture could not be written");
+            }
             let picture = picture.map(|picture| picture.appearance);
             let stored = Stored { place: Some(to), pieces: is_moved_back.then_some(from), mime_type, picture, size, sha256 };
             synced.map(|()| stored)
@@ -273,6 +275,7 @@ impl Stored {
 impl Drop for Stored {
     fn drop(&mut self) {
         if let Some(place) = &self.place {
+            Copy::ALL.iter().for_each(|copy| _ = fs::remove_file(place.with_extension(copy.name())));
             _ = match &self.pieces {
                 Some(pieces) => fs::rename(place, pieces),
                 None => fs::remove_file(place),

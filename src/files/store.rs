@@ -96,10 +96,18 @@ impl Store {
 
     /// Removes the bytes of a file and its copies; those that are gone already, too.
     pub fn remove(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
-        for copy in Copy::ALL {
-            unless_missing(fs::remove_file(self.copy(organisation, id, copy)))?;
-        }
+        self.remove_copies(organisation, id)?;
         unless_missing(fs::remove_file(self.path(organisation, id)))
+    }
+
+    /// Removes the copies of a picture.
+    pub fn remove_copies(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
+        Copy::ALL.iter().try_for_each(|copy| unless_missing(fs::remove_file(self.copy(organisation, id, *copy))))
+    }
+
+    /// Where a copy of a picture lies.
+    pub(super) fn copy(&self, organisation: OrganisationId, id: FileId, copy: Copy) -> PathBuf {
+        self.path(organisation, id).with_extension(copy.name())
     }
 
     /// Removes the bytes of an upload in pieces that have arrived.

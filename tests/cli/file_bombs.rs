@@ -58,7 +58,10 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
         ("notes.png", png(&[(b"IHDR", &dimensions(1, 2, 8, 2)), (b"prIv", &[0; 30_000_000]), (b"IEND", b"")])),
         ("wide.png", png(&[(b"IHDR", &dimensions(60_000, 60_000, 8, 6)), (b"IDAT", &zeros), (b"IEND", b"")])),
         ("deep.png", png(&[(b"IHDR", &dimensions(7000, 7000, 16, 6)), (b"IDAT", &zeros), (b"IEND", b"")])),
-        ("shown, a profile.png", png(&[(b"IHDR", &dimensions(1, 2, 8, 2)), (b"iCCP", &profile), (b"IDAT", &zeros), (b"IEND", b"")])),
+        (
+            "shown, a profile.png",
+            png(&[(b"IHDR", &dimensions(1, 2, 8, 2)), (b"iCCP", &profile), (b"IDAT", &zeros), (b"IEND", b"")]),
+        ),
         ("liar.jpg", lying_jpeg()),
         ("liar.webp", lying_webp()),
         ("shown, a film.gif", film(100_000)),

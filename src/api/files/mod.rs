@@ -67,6 +67,9 @@ impl Api {
     /// Takes up to ten files, each in a part with the name `files`. They are the caller's alone until a message of theirs takes
     /// them, and are removed after a day without one. What a file is, its content says: its name and its declared type are not
     /// believed. All of them are kept, or none.
+    ///
+    /// Of pictures (JPEG, PNG, WebP), what cameras and programs note in them is left out: the place, the time, the device. Videos and
+    /// other forms keep theirs.
     #[oai(path = "/files/upload-files", method = "post", operation_id = "uploadFiles", tag = "Tag::Files")]
     async fn upload(
         &self,

@@ -279,6 +279,7 @@ pub(super) fn put(
             make_folder(former, data).map_err(failed)?;
             let folder = former.join(organisation.to_string());
             make_folder(&folder, data).map_err(failed)?;
+            store.remove_copies(organisation, id).map_err(failed)?;
             fs::rename(store.path(organisation, id), folder.join(id.to_string())).map_err(failed)?;
         }
         Ok(())
