@@ -48,17 +48,17 @@
 //! outgoing: error, net
 //! issuer: config, error, net, secret, time
 //! mail: error, id, net, site
+//! files: error, id, limits, pictures, secret, time
 //! limits: clock, config, error, id, net, secret
 //! web: net, secret
 //! net: error, regular_file, site
 //! site: config, id, secret
 //! config: error, regular_file, secret
-//! files: error, id, pictures, secret, time
 //! secret: error, id
-//! pictures: -
 //! event: id
 //! regular_file: -
 //! formats: -
+//! pictures: error
 //! error: -
 //! clock: time
 //! time: -

@@ -4,10 +4,8 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
-    path::Path,
+    sync::LazyLock,
 };
-
-use tokio::sync::Mutex;
 
 use super::{
     reading::{Reading, open},
@@ -16,40 +14,44 @@ use super::{
 use crate::{
     error::{Code, Error, Result},
     id::{FileId, OrganisationId},
+    limits::permits::Permits,
     pictures::{self, Copy, Picture, Purpose},
 };
 
-/// Copies that are made again: one picture at a time, so that those who ask for the same one wait for the first.
-static AGAIN: Mutex<()> = Mutex::const_new(());
+/// Copies that are made again: those who ask for the same one wait for the first.
+static AGAIN: LazyLock<Permits<FileId>> = LazyLock::new(|| Permits::new(1));
 
 impl Store {
-    /// Opens a copy of a picture that could be decoded, which holds `permit` until its end; makes it again if it is missing. 404 if that
-    /// does not succeed.
-    pub async fn read_copy<P>(&self, (organisation, id): (OrganisationId, FileId), copy: Copy, permit: P) -> Result<Reading<P>> {
+    /// Makes the copies of a picture that could be decoded, if one is missing. 404 if that does not succeed.
+    pub async fn make_copy(&self, (organisation, id): (OrganisationId, FileId), copy: Copy) -> Result<()> {
         let path = self.copy(organisation, id, copy);
-        if open(path.clone()).await?.is_none() {
-            self.make_again(organisation, id, &path).await?;
+        if open(path.clone()).await?.is_some() {
+            return Ok(());
         }
-        let file = open(path).await?.ok_or(Error::NotFound(Code::FileNotFound))?;
+        let _alone = AGAIN.semaphore_for(id).acquire_owned().await.map_err(Error::internal)?;
+        if open(path).await?.is_some() {
+            return Ok(());
+        }
+        let original = open(self.path(organisation, id)).await?.ok_or(GONE)?;
+        let bytes = original.metadata().map_err(Error::internal)?.len();
+        let picture = pictures::look(original, Purpose::Preview).await?.picture.ok_or(GONE)?;
+        let store = self.clone();
+        let made = move || {
+            write(&store, (organisation, id), &picture, bytes)?;
+            if store.path(organisation, id).exists() { Ok(()) } else { store.remove_copies(organisation, id) }
+        };
+        blocking(made).await
+    }
+
+    /// Opens a copy that is there, which holds `permit` until its end.
+    pub async fn read_copy<P>(&self, (organisation, id): (OrganisationId, FileId), copy: Copy, permit: P) -> Result<Reading<P>> {
+        let file = open(self.copy(organisation, id, copy)).await?.ok_or(GONE)?;
         let length = file.metadata().map_err(Error::internal)?.len();
         Ok(Reading::new(file, 0..length, permit))
     }
-
-    async fn make_again(&self, organisation: OrganisationId, id: FileId, copy: &Path) -> Result<()> {
-        let _alone = AGAIN.lock().await;
-        if copy.exists() {
-            return Ok(());
-        }
-        let Some(original) = open(self.path(organisation, id)).await? else { return Ok(()) };
-        let Some(picture) = pictures::look(original, Purpose::Preview).await.picture else { return Ok(()) };
-        let store = self.clone();
-        blocking(move || {
-            let bytes = fs::metadata(store.path(organisation, id))?.len();
-            write(&store, (organisation, id), &picture, bytes)
-        })
-        .await
-    }
 }
+
+const GONE: Error = Error::NotFound(Code::FileNotFound);
 
 /// Puts the copies of a picture with so many bytes in their places. Each is whole there, and on disk.
 pub(super) fn write(

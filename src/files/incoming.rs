@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     content, copies,
-    store::{BUFFER, Store, blocking, make_folder, sync_folder_of},
+    store::{BUFFER, Store, blocking, make_folder, sync_folder_of, unless_missing},
     turns::Turn,
 };
 use crate::{
@@ -211,12 +211,15 @@ impl Incoming {
 
     async fn look(&self, purpose: Purpose) -> Result<Look> {
         let path = self.store.incoming(self.id);
-        Ok(pictures::look(blocking(move || File::open(path)).await?, purpose).await)
+        pictures::look(blocking(move || File::open(path)).await?, purpose).await
     }
 
     /// Writes beside a picture what is kept of it.
     async fn put_together(&self, picture: File, pieces: Vec<Piece>) -> Result<Incoming> {
-        let mut kept = Incoming::begin_at(&self.store, self.id, self.store.rewritten(self.id)).await?;
+        let path = self.store.rewritten(self.id);
+        let left = path.clone(); // by a kill
+        blocking(move || unless_missing(fs::remove_file(left))).await?;
+        let mut kept = Incoming::begin_at(&self.store, self.id, path).await?;
         let picture = Arc::new(picture);
         for piece in pieces {
             match piece {

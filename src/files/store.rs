@@ -1,6 +1,7 @@
 //! The folder of files.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, DirBuilder, File, TryLockError},
     io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
@@ -96,8 +97,8 @@ impl Store {
 
     /// Removes the bytes of a file and its copies; those that are gone already, too.
     pub fn remove(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
-        self.remove_copies(organisation, id)?;
-        unless_missing(fs::remove_file(self.path(organisation, id)))
+        unless_missing(fs::remove_file(self.path(organisation, id)))?;
+        self.remove_copies(organisation, id)
     }
 
     /// Removes the copies of a picture.
@@ -120,6 +121,7 @@ impl Store {
         let path = self.incoming(id);
         // It was whole and in its place, and its row was not written. Of a picture, less may lie there.
         let place = self.path(organisation, id);
+        self.remove_copies(organisation, id)?;
         unless_missing(if path.exists() { fs::remove_file(place) } else { fs::rename(place, &path) })?;
         let file = File::options().read(true).append(true).create(true).mode(0o600).open(&path)?;
         file.sync_all()?;
@@ -146,7 +148,9 @@ impl Store {
             let Ok(organisation) = organisation.parse().map(OrganisationId) else { continue };
             for (_, folder) in entries(&folder)? {
                 let wanted = entries(&folder)?.into_iter().filter(|(_, path)| is_wanted(path));
-                let ids: Vec<_> = wanted.filter_map(|(name, _)| name.parse().ok().map(FileId)).collect();
+                // Of a picture, by its copies as well: they may be all that a kill has left.
+                let ids = wanted.filter_map(|(_, path)| path.file_stem()?.to_str()?.parse().ok().map(FileId));
+                let ids = Vec::from_iter(BTreeSet::from_iter(ids));
                 if !ids.is_empty() {
                     found(organisation, ids)?;
                 }
@@ -164,7 +168,7 @@ impl Store {
     }
 }
 
-fn unless_missing(done: io::Result<()>) -> io::Result<()> {
+pub(super) fn unless_missing(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
         _ => Ok(()),

@@ -7,7 +7,7 @@ pub mod byte_quotas;
 pub mod connection_counts;
 mod guesses;
 pub mod networks;
-mod permits;
+pub mod permits;
 pub mod turns;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};

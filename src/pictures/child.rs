@@ -2,18 +2,21 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader, Seek, Write},
     os::fd::AsFd,
     process::ExitCode,
 };
 
-use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+use rustix::{
+    process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit},
+    thread::set_no_new_privs,
+};
 
 use super::{
     decoding,
     picture::{Picture, PictureLine, Purpose},
-    pieces,
+    pieces::{self, Walked},
 };
 
 /// The command that runs the child. It stands in no help: nobody but the server has a use for it.
@@ -39,11 +42,12 @@ fn look(purpose: Purpose) -> io::Result<()> {
     let mut file = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     give_up_rights()?;
     let mut output = io::stdout().lock();
-    serde_json::to_writer(&mut output, &pieces::kept(&mut file))?;
+    let Walked { kept, orientation } = pieces::walk(&mut file);
+    serde_json::to_writer(&mut output, &kept)?;
     writeln!(output)?;
     output.flush()?;
     file.rewind()?;
-    let found = decoding::picture(file, purpose).map_err(io::Error::other)?;
+    let found = decoding::picture(file, purpose, orientation).map_err(io::Error::other)?;
     say(&mut output, &found)
 }
 
@@ -57,13 +61,22 @@ fn say(output: &mut impl Write, found: &Picture) -> io::Result<()> {
     output.flush()
 }
 
-/// From here on: no file and no socket is opened, no file grows, memory and time are bounded, others go first, and nothing outlives
+/// From here on: no file and no socket is opened, no process is begun, no file grows, memory and time are bounded, others go first, and nothing outlives
 /// the server.
 fn give_up_rights() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    for (resource, most) in
-        [(Resource::As, ADDRESSES), (Resource::Cpu, SECONDS), (Resource::Nofile, 0), (Resource::Fsize, 0), (Resource::Core, 0)]
-    {
+    set_no_new_privs(true)?;
+    // Of all processes, this one goes first when memory is short.
+    _ = fs::write("/proc/self/oom_score_adj", "1000");
+    for (resource, most) in [
+        (Resource::As, ADDRESSES),
+        (Resource::Cpu, SECONDS),
+        (Resource::Nofile, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nproc, 0),
+        (Resource::Core, 0),
+    ] {
+        let most = getrlimit(resource).maximum.map_or(most, |allowed| allowed.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
     nice(10)?;

@@ -26,23 +26,23 @@ const QUALITY: u8 = 82;
 /// Bytes of a colour profile that copies have with them.
 const MOST_OF_PROFILE: usize = 64 << 10;
 
-/// The picture in a file, which is at its beginning.
-pub fn picture(mut file: impl BufRead + Seek, purpose: Purpose) -> ImageResult<Picture> {
+/// The picture in a file, which is at its beginning. Which way up it is, is noted here or in the file.
+pub fn picture(mut file: impl BufRead + Seek, purpose: Purpose, noted: Option<Orientation>) -> ImageResult<Picture> {
     let format = image::guess_format(file.fill_buf()?)?;
     match format {
-        ImageFormat::Jpeg => decoded(JpegDecoder::new(file)?, purpose),
+        ImageFormat::Jpeg => decoded(JpegDecoder::new(file)?, (purpose, noted)),
         ImageFormat::Png => {
             let decoder = PngDecoder::with_limits(file, limits())?;
             let is_animated = decoder.is_apng()?;
-            decoded(decoder, purpose).map(|found| moving(found, is_animated))
+            decoded(decoder, (purpose, noted)).map(|found| moving(found, is_animated))
         }
         ImageFormat::WebP => {
             let decoder = WebPDecoder::new(file)?;
             let is_animated = decoder.has_animation();
-            decoded(decoder, purpose).map(|found| moving(found, is_animated))
+            decoded(decoder, (purpose, noted)).map(|found| moving(found, is_animated))
         }
         ImageFormat::Gif => {
-            let found = decoded(GifDecoder::new(&mut file)?, purpose)?;
+            let found = decoded(GifDecoder::new(&mut file)?, (purpose, noted))?;
             file.rewind()?;
             let mut frames = GifDecoder::new(file)?.into_frames();
             Ok(moving(found, frames.nth(1).is_some_and(|second| second.is_ok())))
@@ -65,13 +65,13 @@ fn limits() -> Limits {
     limits
 }
 
-fn decoded(mut decoder: impl ImageDecoder, purpose: Purpose) -> ImageResult<Picture> {
+fn decoded(mut decoder: impl ImageDecoder, (purpose, noted): (Purpose, Option<Orientation>)) -> ImageResult<Picture> {
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > MOST_PIXELS {
         return Err(ImageError::Limits(LimitError::from_kind(LimitErrorKind::DimensionError)));
     }
     decoder.set_limits(limits())?;
-    let orientation = decoder.orientation()?;
+    let orientation = noted.map_or_else(|| decoder.orientation(), Ok)?;
     let profile = decoder.icc_profile()?.filter(|profile| is_of_rgb(profile));
     let mut image = DynamicImage::from_decoder(decoder)?;
     if purpose == Purpose::Face {

@@ -1,7 +1,7 @@
 //! The server's side: starts the child, takes what it says, and ends it in time.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     process::Stdio,
@@ -10,37 +10,37 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    io::AsyncReadExt,
-    process::{ChildStdout, Command},
-    sync::Semaphore,
-    time::timeout,
-};
+use tokio::{io::AsyncReadExt, process::Command, sync::Semaphore, time::timeout};
 
 use super::{
     child::COMMAND,
-    picture::{Look, Picture, PictureLine, Purpose},
+    picture::{Look, Picture, PictureLine, Piece, Purpose},
 };
+use crate::error::{Code, Error, Result};
 
 /// How long a child may take. Its processor time ends long before.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes that a child may say: its two copies have a fraction of them.
-const MOST: u64 = 16 << 20;
-/// Bytes of memory below which one child runs at a time.
-const LITTLE_MEMORY: u64 = 2 << 30;
+const MOST: u64 = 4 << 20;
+/// Bytes of a file that stand for what was left out.
+const MOST_OF_NEW: usize = 1000;
+/// Bytes of memory that there must be for each child at work: twice what it may take.
+const EACH: u64 = 1 << 30;
 
-/// The program of this process, whatever became of its file. Tests run in another one.
+/// The program that tests run children with. A server runs its own, whatever became of its file.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// As many children at once as there are cores.
-static TURNS: LazyLock<Semaphore> = LazyLock::new(|| {
-    let has_much = memory().is_none_or(|bytes| bytes >= LITTLE_MEMORY);
-    Semaphore::new(if has_much { available_parallelism().map_or(1, usize::from) } else { 1 })
+/// As many children at once as there are cores, and as fit into the memory.
+static SLOTS: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = available_parallelism().map_or(1, usize::from);
+    Semaphore::new(cores.min((memory() / EACH) as usize).max(1))
 });
 
-fn memory() -> Option<u64> {
+/// Bytes of memory that this machine has, or that its container may take.
+fn memory() -> u64 {
     let system = rustix::system::sysinfo();
-    Some(system.totalram as u64 * u64::from(system.mem_unit))
+    let bound = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|bound| bound.trim().parse().ok());
+    (system.totalram as u64 * u64::from(system.mem_unit)).min(bound.unwrap_or(u64::MAX))
 }
 
 /// Has the children run by the program at a path. For tests, whose own has no such command.
@@ -48,17 +48,24 @@ pub fn run_by(program: &Path) {
     _ = PROGRAM.set(program.to_owned());
 }
 
-/// Looks at the picture in a file, which is open for reading at its beginning, once it is its turn. Whatever goes wrong, the picture
-/// is a file like others.
-pub async fn look(file: File, purpose: Purpose) -> Look {
-    let Ok(_turn) = TURNS.acquire().await else { return Look::default() };
-    match said(file, purpose).await {
-        Ok(said) => read(&said),
-        Err(err) => {
-            tracing::warn!(%err, "a picture could not be looked at: it has no preview, and keeps what it tells of its maker");
-            Look::default()
+/// Looks at the picture in a file, which is open for reading at its beginning, once a slot is free. What can't be decoded is a file like
+/// others. 503 if no child could do its work: what a picture tells of its maker must not be kept by accident.
+pub async fn look(file: File, purpose: Purpose) -> Result<Look> {
+    let length = file.metadata().map_err(Error::internal)?.len();
+    let _slot = SLOTS.acquire().await.map_err(Error::internal)?;
+    let why = match said(file, purpose).await {
+        Ok(said) => match read(&said, length) {
+            Some(look) => return Ok(look),
+            None => "it said nothing".into(),
+        },
+        Err(err) if err.kind() == io::ErrorKind::NotFound => {
+            tracing::warn!("without /proc no picture has copies, and all keep what they tell of their makers");
+            return Ok(Look::default());
         }
-    }
+        Err(err) => err.to_string(),
+    };
+    tracing::error!(why, "the child that looks at a picture failed");
+    Err(Error::Unavailable(Code::Overloaded, "Pictures can't be looked at now. Send it again later"))
 }
 
 /// What a child says, as far as it came.
@@ -74,26 +81,40 @@ async fn said(file: File, purpose: Purpose) -> io::Result<Vec<u8>> {
         .spawn()?;
     let mut said = Vec::new();
     if let Some(output) = child.stdout.take() {
-        let whole = timeout(PATIENCE, take(output, &mut said)).await;
-        if !matches!(whole, Ok(Ok(()))) || said.len() as u64 == MOST {
-            child.start_kill()?;
+        let ended = timeout(PATIENCE, async {
+            output.take(MOST).read_to_end(&mut said).await?;
+            child.wait().await
+        });
+        match ended.await {
+            Ok(Ok(status)) if status.success() => {}
+            ended => tracing::info!(?ended, "a picture can't be shown"),
         }
     }
-    let status = child.wait().await?;
-    if !status.success() {
-        tracing::info!(%status, "a picture can't be shown");
-    }
-    Ok(said)
+    Ok(said) // and if it still runs, it is killed
 }
 
-async fn take(output: ChildStdout, said: &mut Vec<u8>) -> io::Result<()> {
-    output.take(MOST).read_to_end(said).await.map(drop)
+/// What was said of a file of this length, as far as it is whole; none without the first line.
+fn read(said: &[u8], length: u64) -> Option<Look> {
+    let (kept, rest) = line(said)?;
+    let kept: Option<Vec<Piece>> = serde_json::from_slice(kept).ok()?;
+    Some(Look { kept: kept.filter(|pieces| are_of(pieces, length)), picture: picture(rest) })
 }
 
-/// What was said, as far as it is whole.
-fn read(said: &[u8]) -> Look {
-    let Some((kept, rest)) = line(said) else { return Look::default() };
-    Look { kept: serde_json::from_slice(kept).unwrap_or_default(), picture: picture(rest) }
+/// Whether pieces follow each other in a file of this length, with little between them. A decoder that somebody has taken over may say
+/// anything.
+fn are_of(pieces: &[Piece], length: u64) -> bool {
+    let (mut at, mut new) = (0, 0);
+    pieces.iter().all(|piece| match piece {
+        Piece::Kept(range) => {
+            let follows = at <= range.start && range.start <= range.end && range.end <= length;
+            at = range.end;
+            follows
+        }
+        Piece::New(bytes) => {
+            new += bytes.len();
+            new <= MOST_OF_NEW
+        }
+    })
 }
 
 fn picture(said: &[u8]) -> Option<Picture> {
@@ -112,22 +133,36 @@ fn line(said: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pictures::picture::Piece;
-
     #[test]
     fn what_a_child_said_before_it_was_ended_counts() {
         let kept = br#"[{"Kept":{"start":0,"end":20}},{"New":[1,2]}]"#;
         let found = br##"{"appearance":{"width":3,"height":2,"color":"#0a0b0c"},"lengths":[1,2]}"##;
         let all = [&kept[..], b"\n", found, b"\nabb"].concat();
-        let look = read(&all);
+        let read = |said: &[u8]| read(said, 20);
+        let look = read(&all).unwrap();
         assert_eq!(look.kept, Some(vec![Piece::Kept(0..20), Piece::New(vec![1, 2])]));
         assert_eq!(look.picture.unwrap().copies, [b"a".to_vec(), b"bb".to_vec()]);
         for length in kept.len() + 1..all.len() {
-            let look = read(&all[..length]);
+            let look = read(&all[..length]).unwrap();
             assert!(look.kept.is_some() && look.picture.is_none(), "{length}");
         }
         for length in 0..=kept.len() {
-            assert!(read(&all[..length]).kept.is_none());
+            assert!(read(&all[..length]).is_none());
+        }
+    }
+
+    #[test]
+    fn pieces_that_are_not_of_the_file_do_not_count() {
+        let kept = |start, end| Piece::Kept(start..end);
+        assert!(are_of(&[kept(0, 5), Piece::New(vec![1; MOST_OF_NEW]), kept(5, 5), kept(7, 20)], 20));
+        for pieces in [
+            vec![kept(0, 21)],
+            vec![kept(5, 4)],
+            vec![kept(0, 10), kept(9, 20)],
+            vec![kept(0, 10), kept(0, 10)],
+            vec![Piece::New(vec![1; MOST_OF_NEW]), Piece::New(vec![1])],
+        ] {
+            assert!(!are_of(&pieces, 20), "{pieces:?}");
         }
     }
 }

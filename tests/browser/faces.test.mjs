@@ -15,7 +15,7 @@ for (const kind of BROWSERS) {
     const harbour = await organisation(ada, [grace])
     const direct = (await ada.call('POST', `/organisations/${harbour.id}/dms`, { user_ids: [grace.id] })).id
     await ada.call('POST', `/channels/${direct}/messages`, { content: 'The tide is in.' })
-    await grace.call('PATCH', '/profile', { avatar_url: 'https://example.org/api/v1/faces/01a2e6d1-0000-7000-8000-2e2cb2291de1/grace.png' })
+    await grace.call('PATCH', '/profile', { avatar_url: 'https://example.org/grace.png' })
     const folder = await scratch(t)
     const path = join(folder, 'face.png')
     await writeFile(path, png(900, 600, true))

@@ -46,7 +46,7 @@ pub struct Api;
 
 #[OpenApi]
 impl Api {
-    /// Open a face or a logo
+    /// Open an avatar or a logo
     ///
     /// For everybody who has its address, which `avatar_url` and `logo_url` show. A square of 256 pixels, JPEG or PNG. The address of
     /// another picture is another one.
@@ -62,18 +62,18 @@ impl Api {
         app.db.read(|conn| faces::get(conn, *face_id, size)).map(Shown)
     }
 
-    /// Set the caller's face
+    /// Set the caller's avatar
     ///
     /// The body is the picture: JPEG, PNG, GIF or WebP, up to 10 MB and 50 megapixels. What is not square is cut to the middle. The new
     /// `avatar_url` is told to all who share an organisation with the caller.
     #[oai(path = "/profile/avatar", method = "put", operation_id = "setAvatar", tag = "Tag::Profile")]
     async fn set(&self, caller: Bearer, app: Data<&App>, req: &Request, picture: Picture) -> Result<Success<User>> {
         let face = picture.face(req, &app, caller.0).await?;
-        app.write_throttled(caller.0.share(), 0, move |tx| profiles::set_face(tx, caller.0, Some(&face))).await?;
+        app.write_throttled(caller.0.share(), bytes(&face), move |tx| profiles::set_face(tx, caller.0, Some(&face))).await?;
         own(&app, caller.0, "Avatar updated successfully")
     }
 
-    /// Remove the caller's face
+    /// Remove the caller's avatar
     #[oai(path = "/profile/avatar", method = "delete", operation_id = "removeAvatar", tag = "Tag::Profile")]
     async fn remove(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
         app.write_throttled(caller.0.share(), 0, move |tx| profiles::set_face(tx, caller.0, None)).await?;
@@ -82,7 +82,7 @@ impl Api {
 
     /// Set an organisation's logo
     ///
-    /// The body is the picture, as for the caller's face. Needs `manage:organization`.
+    /// The body is the picture, as for the caller's avatar. Needs `manage:organization`.
     #[oai(path = "/organisations/:org_id/logo", method = "put", operation_id = "setLogo", tag = "Tag::Organisations")]
     async fn set_logo(
         &self,
@@ -112,11 +112,11 @@ impl Api {
         Ok(ok("Logo removed successfully", shown::read(&app, caller.0, *org_id).await?))
     }
 
-    /// Set a bot's face
+    /// Set a bot's avatar
     ///
-    /// The body is the picture, as for the caller's face. Needs `manage:webhooks`.
+    /// The body is the picture, as for the caller's avatar. Needs `manage:webhooks`.
     #[oai(path = "/organisations/:org_id/bots/:bot_id/avatar", method = "put", operation_id = "setBotAvatar", tag = "Tag::Bots")]
-    async fn set_bots(
+    async fn set_bot_avatar(
         &self,
         caller: Bearer,
         app: Data<&App>,
@@ -127,11 +127,12 @@ impl Api {
     ) -> Result<Success<Bot>> {
         app.db.read(|conn| bots::require_manager(conn, caller.0, *org_id, *bot_id))?;
         let face = picture.face(req, &app, caller.0).await?;
+        let size = bytes(&face);
         let change = move |tx: &mut Tx| bots::set_face(tx, caller.0, *org_id, *bot_id, Some(&face));
-        Ok(ok("Avatar updated successfully", app.db.write(change).await?.into()))
+        Ok(ok("Avatar updated successfully", app.db.write_sized(size, change).await?.into()))
     }
 
-    /// Remove a bot's face
+    /// Remove a bot's avatar
     ///
     /// Needs `manage:webhooks`.
     #[oai(
@@ -140,7 +141,7 @@ impl Api {
         operation_id = "removeBotAvatar",
         tag = "Tag::Bots"
     )]
-    async fn remove_bots(
+    async fn remove_bot_avatar(
         &self,
         caller: Bearer,
         app: Data<&App>,
@@ -153,7 +154,12 @@ impl Api {
 }
 
 async fn change_logo(app: &App, caller: Caller, id: OrganisationId, logo: Option<Face>) -> Result<()> {
-    app.db.write(move |tx| organisations::set_logo(tx, caller, id, logo.as_ref())).await
+    let size = logo.as_ref().map_or(0, bytes);
+    app.db.write_sized(size, move |tx| organisations::set_logo(tx, caller, id, logo.as_ref())).await
+}
+
+fn bytes([small, large]: &Face) -> usize {
+    small.len() + large.len()
 }
 
 /// The answer with a face.

@@ -133,6 +133,7 @@ async fn copy_of(
     let mut response = match part(req, &tag, 0) {
         Part::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
         Part::Outside | Part::Bytes(..) => {
+            app.files.make_copy((file.organisation, file.media.id), copy).await?; // before it keeps others from theirs
             let transfer = app.limits.transfer(caller.share(), visitor::address(req)).await?;
             let body = app.files.read_copy((file.organisation, file.media.id), copy, transfer).await?;
             let mime_type = body.mime_type().await?;

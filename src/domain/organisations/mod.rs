@@ -214,6 +214,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     if owned == 0 {
         return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner deletes an organisation"));
     }
+    faces::remove(tx, id.0)?;
     // They are erased later, as channels are that are deleted one by one.
     tx.prepare_cached("update channels set deleted_at = ?2 where organisation_id = ?1 and deleted_at is null")?
         .execute((id, tx.now()))?;

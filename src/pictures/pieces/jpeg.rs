@@ -18,27 +18,28 @@ const COLORS: u8 = 0xe2;
 const ADOBE: u8 = 0xee;
 const COMMENT: u8 = 0xfe;
 
-pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<()> {
+/// Notes what is kept; tells which way up the picture is.
+pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
     let (segments, orientation) = segments(walk)?;
     walk.keep(0..2)?;
     // Behind JFIF, which must be the first; readers look no further than to the first scan.
-    let has_jfif = segments.first().is_some_and(|(marker, _)| *marker == JFIF);
+    let has_jfif = segments.first().is_some_and(|(marker, range)| *marker == JFIF && is_picture(walk, JFIF, range));
     let noted_at = if has_jfif { segments[0].1.end } else { 2 };
     let is_turned = orientation != Orientation::NoTransforms;
     for (marker, range) in segments {
         if is_turned && range.start == noted_at {
             walk.write(segment(orientation))?;
         }
-        if is_picture(walk, marker, range.start) {
+        if is_picture(walk, marker, &range) {
             walk.keep(range)?;
         }
     }
-    Ok(())
+    Ok(orientation)
 }
 
 type Segment = (u8, Range<u64>);
 
-/// All segments up to the end, those of scans with their coded data, and which way up the picture is: as decoders, by the first note.
+/// All segments up to the end, those of scans with their coded data, and which way up the picture is, by the first note.
 fn segments<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<(Vec<Segment>, Orientation)> {
     let (mut at, mut segments, mut orientation) = (2, Vec::new(), None);
     loop {
@@ -72,11 +73,13 @@ fn is_named<F: Read + Seek, const N: usize>(walk: &mut Walk<F>, at: u64, name: &
 }
 
 /// Whether a segment is a part of the picture.
-fn is_picture<F: Read + Seek>(walk: &mut Walk<F>, marker: u8, at: u64) -> bool {
+fn is_picture<F: Read + Seek>(walk: &mut Walk<F>, marker: u8, range: &Range<u64>) -> bool {
+    let (at, length) = (range.start, range.end - range.start);
     match marker {
-        JFIF => is_named(walk, at, b"JFIF\0"), // JFXX is a picture of its own
+        // Longer ones have a small picture, of what was there before something was cut off.
+        JFIF => length == 18 && is_named(walk, at, b"JFIF\0"),
         COLORS => is_named(walk, at, b"ICC_PROFILE\0"),
-        ADOBE => is_named(walk, at, b"Adobe"),
+        ADOBE => length == 16 && is_named(walk, at, b"Adobe"),
         0xe1..=0xef | COMMENT => false,
         _ => true,
     }

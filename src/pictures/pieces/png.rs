@@ -4,15 +4,16 @@ use std::io::{self, ErrorKind, Read, Seek};
 
 use image::metadata::Orientation;
 
-use super::walk::{Walk, note};
+use super::walk::{MOST, Walk, note};
 
 const SIGNATURE: u64 = 8;
-const KEPT: [&[u8; 4]; 20] = [
+const KEPT: [&[u8; 4]; 19] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"acTL", b"fcTL", b"fdAT", b"cHRM", b"cICP", b"gAMA", b"iCCP", b"mDCV", b"cLLI",
-    b"sBIT", b"sRGB", b"bKGD", b"hIST", b"pHYs", b"sPLT",
+    b"sBIT", b"sRGB", b"bKGD", b"hIST", b"pHYs",
 ];
 
-pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<()> {
+/// Notes what is kept; tells which way up the picture is.
+pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
     walk.keep(0..SIGNATURE)?;
     let orientation = orientation(walk)?;
     let mut at = SIGNATURE;
@@ -23,7 +24,7 @@ pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<()> {
         }
         match &name {
             b"IHDR" if orientation != Orientation::NoTransforms => walk.write(exif(orientation))?,
-            b"IEND" => return Ok(()), // what follows is left out
+            b"IEND" => return Ok(orientation), // what follows is left out
             _ => {}
         }
         at = end;
@@ -39,7 +40,7 @@ fn chunk<F: Read + Seek>(walk: &mut Walk<F>, at: u64) -> io::Result<([u8; 4], u6
 
 fn orientation<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
     let mut at = SIGNATURE;
-    loop {
+    for _ in 0..MOST {
         let (name, end) = chunk(walk, at)?;
         match &name {
             b"eXIf" => return walk.orientation(at + 8..end - 4),
@@ -47,6 +48,7 @@ fn orientation<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
             _ => at = end,
         }
     }
+    Err(io::Error::other("it has too many chunks"))
 }
 
 fn exif(orientation: Orientation) -> Vec<u8> {

@@ -9,7 +9,7 @@ use image::metadata::Orientation;
 
 use crate::pictures::picture::Piece;
 
-/// Pieces of a file, at most. Pictures have some twenty, and one of a camera's bursts a few hundred.
+/// Pieces of a file, and parts that are looked at, at most. Pictures have some twenty, and one of a camera's bursts a few hundred.
 pub(super) const MOST: usize = 10_000;
 /// Bytes of a note that are read for the orientation.
 const MOST_OF_NOTE: u64 = 256 << 10;
@@ -41,11 +41,12 @@ impl<'a, F: Read + Seek> Walk<'a, F> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(note.start))?;
         self.file.take((note.end - note.start).min(MOST_OF_NOTE)).read_to_end(&mut bytes)?;
-        Ok(Orientation::from_exif_chunk(&bytes).unwrap_or(Orientation::NoTransforms))
+        let note = bytes.strip_prefix(b"Exif\0\0").unwrap_or(&bytes); // the name of JPEG's segment, which some write everywhere
+        Ok(Orientation::from_exif_chunk(note).unwrap_or(Orientation::NoTransforms))
     }
 
     pub fn keep(&mut self, range: Range<u64>) -> io::Result<()> {
-        if range.end > self.length {
+        if range.start > range.end || range.end > self.length {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         match self.pieces.last_mut() {

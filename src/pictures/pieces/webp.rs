@@ -14,7 +14,8 @@ use super::walk::{MOST, Walk, note};
 const NOTE_FLAGS: [u8; 2] = [0x08, 0x04];
 const KEPT: [&[u8; 4]; 6] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICCP"];
 
-pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<()> {
+/// Notes what is kept; tells which way up the picture is.
+pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
     let end = 8 + u64::from(u32::from_le_bytes(walk.read(4)?));
     if end > walk.length {
         return Err(ErrorKind::UnexpectedEof.into());
@@ -39,7 +40,8 @@ pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<()> {
             walk.keep(range)?;
         }
     }
-    note.map_or(Ok(()), |note| walk.write(note))
+    note.map_or(Ok(()), |note| walk.write(note))?;
+    Ok(orientation)
 }
 
 type Chunk = ([u8; 4], Range<u64>);
@@ -51,10 +53,10 @@ fn chunks<F: Read + Seek>(walk: &mut Walk<F>, end: u64) -> io::Result<(Vec<Chunk
         let name = walk.read(at)?;
         let length = u64::from(u32::from_le_bytes(walk.read(at + 4)?));
         let next = at + 8 + length + length % 2;
-        if next > end || chunks.len() == MOST {
+        if next > end || chunks.len() == MOST || (&name == b"VP8X" && length < 10) {
             return Err(ErrorKind::InvalidData.into());
         }
-        if &name == b"EXIF" {
+        if &name == b"EXIF" && orientation == Orientation::NoTransforms {
             orientation = walk.orientation(at + 8..at + 8 + length)?;
         }
         chunks.push((name, at..next));
@@ -68,7 +70,6 @@ fn set<F: Read + Seek, const N: usize>(walk: &mut Walk<F>, range: Range<u64>, by
     if walk.read::<N>(range.start)? == bytes { walk.keep(range) } else { walk.write(bytes.into()) }
 }
 
-/// A note; some writers put the name of JPEG's segment before it, and readers expect none.
 fn exif(orientation: Orientation) -> Vec<u8> {
     let note = note(orientation);
     [b"EXIF", &(note.len() as u32).to_le_bytes()[..], &note].concat()

@@ -80,11 +80,14 @@ async fn bots_have_faces_and_organisations_logos() {
     ada.put(&at, json!({ "remove_logo": true })).await.expect(200);
     assert_eq!(open(&server, &logo).await.status(), 404);
 
+    let logo = set(&ada, &format!("{at}/logo"), banner()).await["logo_url"].take();
     let bot = text(&ada.post(&format!("{at}/bots"), json!({ "name": "Build" })).await.expect(201)["data"]["id"]);
     let face = set(&ada, &format!("{at}/bots/{bot}/avatar"), banner()).await["avatar_url"].take();
     assert_eq!(open(&server, &face).await.status(), 200);
     let removed = ada.delete(&format!("{at}/bots/{bot}/avatar")).await.expect(200)["data"].take();
     assert_eq!((&removed["avatar_url"], open(&server, &face).await.status().as_u16()), (&json!(""), 404));
+    ada.delete(&at).await.expect(204);
+    assert_eq!(open(&server, &logo).await.status(), 404, "it goes with the organisation");
 }
 
 #[tokio::test]

@@ -445,6 +445,8 @@ async fn a_photo_in_pieces_whose_row_was_not_written_comes_again() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(&arrived, &sent).unwrap();
     fs::write(folder.join(&id), b"put together").unwrap();
+    fs::write(folder.join(format!("{id}.small")), b"a copy").unwrap();
+    fs::write(format!("{}.kept", arrived.display()), b"half of it").unwrap();
     assert_eq!(ada.offset(&id).await, sent.len());
     let opened = ada.open(&id, &[]).await.bytes().await.unwrap();
     assert!(opened.starts_with(b"\xff\xd8") && opened.len() < sent.len());

@@ -32,9 +32,11 @@ impl Setting {
         Setting { scene, server, owner, operations, document }
     }
 
-    /// The operations that take a body, with its schema.
+    /// The operations that take JSON, with its schema.
     fn with_body(&self) -> impl Iterator<Item = (&Operation, &Value)> {
-        self.operations.iter().filter(|operation| operation.has_body()).map(|operation| {
+        let takes_json =
+            |operation: &&Operation| operation.has_body() && !operation.document["requestBody"]["content"][JSON].is_null();
+        self.operations.iter().filter(takes_json).map(|operation| {
             let schema = &operation.document["requestBody"]["content"][JSON]["schema"];
             (operation, self.resolved(schema))
         })

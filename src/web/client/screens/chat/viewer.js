@@ -30,9 +30,12 @@ export async function view(store) {
   isOpen = true
   const shown = pictures(store, String(channel))
   const title = () => h('bdi', null, () => shown.picture.value?.file_name ?? t('panes.viewer'))
-  await openDialog({ title: title(), className: 'viewer', body: close => stage(store, shown, () => close()) })
-  isOpen = false
-  leave()
+  try {
+    await openDialog({ title: title(), className: 'viewer', body: close => stage(store, shown, () => close()) })
+  } finally {
+    isOpen = false
+    leave()
+  }
 }
 
 /** Takes the picture out of the address, as "back" does where it came by a press. */
@@ -52,7 +55,7 @@ const without = () => {
 function pictures(store, channel) {
   const all = signal(/** @type {Media[]} */ ([]))
   const isDone = signal(false)
-  let page = 0
+  let [page, isFinding] = [0, false]
   const id = computed(() => place().view)
   const at = computed(() => all.value.findIndex(each => each.id === id.value))
   const picture = computed(() => all.value[at.value] ?? pressed(id.value) ?? null)
@@ -65,11 +68,14 @@ function pictures(store, channel) {
   }
   /** Looks until the picture is among those that are known, with one before it. */
   async function find() {
+    if (isFinding) return
+    isFinding = true
     try {
       while (!isDone.peek() && (at.peek() < 0 || at.peek() >= all.peek().length - 1)) await more()
     } catch {
       isDone.value = true // it is shown all the same, without those around it
     }
+    isFinding = false
   }
   /** @param {number} step */
   function show(step) {
@@ -77,8 +83,7 @@ function pictures(store, channel) {
     if (at.peek() < 0 || !other) return
     const query = new URLSearchParams(location.search)
     query.set('view', other.id)
-    history.replaceState(history.state, '', `${location.pathname}?${query}`)
-    go(location.pathname + location.search)
+    go(`${location.pathname}?${query}`, { replace: true, state: history.state })
     void find()
   }
   void find()
