@@ -20,6 +20,8 @@ use crate::error::{Code, Error, Result};
 
 /// How long a child may take. Its processor time ends long before.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long its end is awaited once it is killed: what waits for a disk does not end before that answers.
+const DYING: Duration = Duration::from_secs(1);
 /// Bytes that a child may say: its two copies have a fraction of them.
 const MOST: u64 = 4 << 20;
 /// Bytes of a file that stand for what was left out.
@@ -87,10 +89,14 @@ async fn said(file: File, purpose: Purpose) -> io::Result<Vec<u8>> {
         });
         match ended.await {
             Ok(Ok(status)) if status.success() => {}
-            ended => tracing::info!(?ended, "a picture can't be shown"),
+            ended => {
+                tracing::info!(?ended, "a picture can't be shown");
+                _ = child.start_kill();
+                _ = timeout(DYING, child.wait()).await;
+            }
         }
     }
-    Ok(said) // and if it still runs, it is killed
+    Ok(said)
 }
 
 /// What was said of a file of this length, as far as it is whole; none without the first line.
