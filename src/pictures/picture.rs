@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What a picture is looked at for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be shown with a message: smaller copies in the sizes of [`Copy`].
+    /// To be shown with a message: smaller copies in the sizes of [`enum@Copy`].
     Preview,
     /// As a face or a logo: squares of [`FACES`], cut from the middle.
     Face,

@@ -64,7 +64,8 @@ fn every_schema_that_version_1_has_named_is_migrated() {
                     "unfinished_accounts",
                     "files",
                     "file_totals",
-                    "uploads"
+                    "uploads",
+                    "faces"
                 ]
                 .contains(&table.as_str())),
         "{last:?}"

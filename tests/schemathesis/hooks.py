@@ -24,6 +24,7 @@ REFUSED_BY_STATE = {
     r"besides the caller": "the body names only the caller",
     r"can't be the owner|is in use|is inactive": "the record is in a state that rules the change out",
     r"pages end after": "page and limit together lead too deep",
+    r"must be a picture": "what a picture is made of is more than a schema can say",
     r"at most \d+ (channels|roles|webhooks|direct|different|pinned|organisations|tokens|bots|commands|reminders)": "a quota is used up",
     r"more than \d+ events": "the span of time has too many events",
     r"the organisation has a command": "the name is taken",
