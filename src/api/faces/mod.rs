@@ -189,7 +189,8 @@ impl ApiResponse for Shown {
             description: "The picture",
             status: Some(200),
             status_range: None,
-            content: vec![of_type("image/jpeg"), of_type("image/png")],
+            // Generators of clients know the first.
+            content: vec![of_type("application/octet-stream"), of_type("image/jpeg"), of_type("image/png")],
             headers: vec![],
         };
         let mut responses = Error::meta().responses;

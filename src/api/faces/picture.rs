@@ -31,11 +31,8 @@ impl<'a> ApiExtractor<'a> for Picture {
     type ParamRawType = ();
 
     fn request_meta() -> Option<MetaRequest> {
-        let of_type = |content_type| MetaMediaType {
-            content_type,
-            schema: inline_schema(MetaSchema { format: Some("binary"), ..MetaSchema::new("string") }),
-        };
-        let content = ["image/jpeg", "image/png", "image/gif", "image/webp"].map(of_type).into();
+        let schema = inline_schema(MetaSchema { format: Some("binary"), ..MetaSchema::new("string") });
+        let content = vec![MetaMediaType { content_type: "application/octet-stream", schema }];
         Some(MetaRequest { description: None, content, required: true })
     }
 

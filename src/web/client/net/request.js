@@ -24,7 +24,7 @@ const TIMEOUT_MS = 30_000
  * @template {Name} N
  * @typedef {All[N] extends { requestBody: { content: { 'application/json; charset=utf-8': infer B } } } ? [input: B]
  *   : All[N] extends { requestBody?: { content: { 'application/json; charset=utf-8': infer B } } } ? [input?: B]
- *   : All[N] extends { requestBody: { content: { 'image/jpeg': any } } } ? [input: Blob]
+ *   : All[N] extends { requestBody: { content: { 'application/octet-stream': any } } } ? [input: Blob]
  *   : All[N] extends { parameters: { query?: infer Q } } ? [input?: Q] : []} Input
  */
 
