@@ -64,6 +64,7 @@
 //! time: -
 //! id: -
 //!
+//! domain/base_url: faces
 //! domain/reading_costs: messages, organisations, public, text, webhooks
 //! domain/channel_purging: files, messages, slice_byte_budget, webhooks
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
@@ -80,7 +81,7 @@
 //! domain/channel_summaries: channels, messages
 //! domain/organisations: access, accounts, channels, deferred_work, faces, log, mail_queue, messages, page, program_urls, rights, text
 //! domain/messages: access, accounts, channels, deferred_work, files, log, page, slice_byte_budget, text
-//! domain/files: access, faces, page, rights, text
+//! domain/files: access, page, rights, text
 //! domain/channels: access, accounts, deferred_work, log, page, rights, text
 //! domain/accounts: access, deferred_work, faces, log, mail_queue, page, rights, scopes, text
 //! domain/program_urls: text

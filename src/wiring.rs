@@ -9,12 +9,12 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     archive::backup,
     clock::Clock,
-    config::{PictureDetails, Settings, Tls},
+    config::{Settings, Tls},
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, FolderLock, KeyFile},
     domain::{
         accounts::{address_migration, by_operator, searchable_names},
-        files,
+        base_url,
     },
     error::{Error, Faults, Result},
     event::Queue,
@@ -154,7 +154,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         quotas,
         site,
         data_dir: settings.data_dir.clone(),
-        files: Store::open(&settings.data_dir, settings.files.picture_details == PictureDetails::Keep)?,
+        files: Store::open(&settings.data_dir)?,
         clock,
         push: Arc::new(push),
         backups: schedule(settings),
@@ -255,7 +255,7 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     let mut sockets = app.push.sockets.count_from_now();
     app.db.write(address_migration::canonicalise_stored).await?;
     app.db.write(searchable_names::backfill).await?;
-    app.db.write(files::note_base_url).await?;
+    app.db.write(base_url::note).await?;
     let forwarded = jobs::forwarding::start_or_stop_log_retention(&app).await?;
     jobs::deliveries::start_retaining_log(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));

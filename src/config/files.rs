@@ -54,6 +54,13 @@ pub struct Files {
     pub left_free: u64,
 }
 
+impl Files {
+    /// Whether pictures keep what is noted in them.
+    pub fn keeps_details(&self) -> bool {
+        self.picture_details == PictureDetails::Keep
+    }
+}
+
 /// What becomes of what is noted in pictures beside what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PictureDetails {

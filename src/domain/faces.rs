@@ -8,7 +8,7 @@ use crate::{
     db::Tx,
     error::{Code, Error, Result},
     id::FaceId,
-    pictures::Copy,
+    pictures::CopySize,
     secret,
 };
 
@@ -46,10 +46,10 @@ pub(super) fn remove_unless_shown(tx: &Tx, owner: Uuid, address: &str) -> Result
 }
 
 /// The bytes of a face in one of its sizes. 404 if it is gone.
-pub fn get(conn: &Connection, id: FaceId, size: Copy) -> Result<Vec<u8>> {
+pub fn get(conn: &Connection, id: FaceId, size: CopySize) -> Result<Vec<u8>> {
     let sql = match size {
-        Copy::Small => "select small from faces where id = ?1",
-        Copy::Large => "select large from faces where id = ?1",
+        CopySize::Small => "select small from faces where id = ?1",
+        CopySize::Large => "select large from faces where id = ?1",
     };
     let found = conn.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
     found.ok_or(Error::NotFound(Code::FileNotFound))

@@ -6,6 +6,7 @@
 pub mod access;
 pub mod account_erasure;
 pub mod accounts;
+pub mod base_url;
 pub mod channel_purging;
 pub mod channel_summaries;
 pub mod channels;

@@ -1,7 +1,9 @@
 //! What a file is, by its content: neither its name nor its sender is believed.
 
+use std::{fs::File, io, os::unix::fs::FileExt};
+
 /// Bytes from the beginning of a file that tell what it is.
-pub const HEAD: usize = 8 << 10;
+const HEAD: usize = 8 << 10;
 
 /// What nothing is known of.
 const UNKNOWN: &str = "application/octet-stream";
@@ -19,6 +21,16 @@ pub fn recognise(head: &[u8]) -> &'static str {
         None if is_text(head) => TEXT,
         None => UNKNOWN,
     }
+}
+
+/// The media type of a file, by its beginning.
+pub fn of_file(file: &File) -> io::Result<&'static str> {
+    let mut head = vec![0; HEAD];
+    let mut length = 0;
+    while let read @ 1.. = file.read_at(&mut head[length..], length as u64)? {
+        length += read;
+    }
+    Ok(recognise(&head[..length]))
 }
 
 /// Whether a picture of this type is decoded, in a process of its own.

@@ -15,7 +15,7 @@ use crate::{
     error::{Code, Error, Result},
     id::{FileId, OrganisationId},
     limits::permits::Permits,
-    pictures::{self, Copy, Picture, Purpose},
+    pictures::{self, CopySize, Picture, Purpose},
 };
 
 /// Copies that are made again: those who ask for the same one wait for the first.
@@ -23,7 +23,7 @@ static AGAIN: LazyLock<Permits<FileId>> = LazyLock::new(|| Permits::new(1));
 
 impl Store {
     /// Makes the copies of a picture that could be decoded, if one is missing. 404 if that does not succeed.
-    pub async fn make_copy(&self, (organisation, id): (OrganisationId, FileId), copy: Copy) -> Result<()> {
+    pub async fn make_copy(&self, (organisation, id): (OrganisationId, FileId), copy: CopySize) -> Result<()> {
         let path = self.copy(organisation, id, copy);
         if open(path.clone()).await?.is_some() {
             return Ok(());
@@ -44,7 +44,12 @@ impl Store {
     }
 
     /// Opens a copy that is there, which holds `permit` until its end.
-    pub async fn read_copy<P>(&self, (organisation, id): (OrganisationId, FileId), copy: Copy, permit: P) -> Result<Reading<P>> {
+    pub async fn read_copy<P>(
+        &self,
+        (organisation, id): (OrganisationId, FileId),
+        copy: CopySize,
+        permit: P,
+    ) -> Result<Reading<P>> {
         let file = open(self.copy(organisation, id, copy)).await?.ok_or(GONE)?;
         let length = file.metadata().map_err(Error::internal)?.len();
         Ok(Reading::new(file, 0..length, permit))
@@ -60,7 +65,7 @@ pub(super) fn write(
     picture: &Picture,
     bytes: u64,
 ) -> io::Result<()> {
-    let copies = Copy::ALL.into_iter().zip(&picture.copies).filter(|(copy, _)| copy.is_of(&picture.appearance, bytes));
+    let copies = CopySize::ALL.into_iter().zip(&picture.copies).filter(|(copy, _)| copy.exists_for(&picture.appearance, bytes));
     for (copy, bytes) in copies {
         let draft = store.incoming(id).with_extension(copy.name());
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;

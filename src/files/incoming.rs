@@ -19,7 +19,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     id::{FileId, OrganisationId},
-    pictures::{self, Appearance, Copy, Look, Piece, Purpose},
+    pictures::{self, Appearance, CopySize, Look, Picture, Piece, Purpose},
     secret::Hash,
 };
 
@@ -31,8 +31,10 @@ const PART: usize = 8 << 20;
 pub struct Incoming {
     store: Store,
     id: FileId,
-    /// What is removed if it is dropped before its end; none of one that comes in pieces.
-    path: Option<PathBuf>,
+    /// Where its bytes arrive.
+    path: PathBuf,
+    /// Whether it stays there when it is dropped before its end, as one that comes in pieces.
+    is_in_pieces: bool,
     /// With a buffer for what is written next. None while a write is in progress.
     writing: Option<Writing>,
     size: u64,
@@ -111,7 +113,7 @@ impl Incoming {
         let file = blocking(move || File::options().write(true).read(true).create_new(true).mode(0o600).open(made)).await?;
         let hash = Some(digest::Context::new(&digest::SHA256));
         let writing = Writing { file, hash, buffer: Vec::with_capacity(BUFFER), unsynced: 0, _turn: None };
-        Ok(Incoming { store: store.clone(), id, path: Some(path), writing: Some(writing), size: 0 })
+        Ok(Incoming { store: store.clone(), id, path, is_in_pieces: false, writing: Some(writing), size: 0 })
     }
 
     /// Goes on with a file that comes in pieces, whose turn the caller has. What has arrived of it is on disk.
@@ -123,7 +125,7 @@ impl Incoming {
             Ok((Writing { file, hash: None, buffer: Vec::with_capacity(BUFFER), unsynced: 0, _turn: Some(turn) }, size))
         };
         let (writing, size) = blocking(open).await?;
-        Ok(Incoming { store: store.clone(), id, path: None, writing: Some(writing), size })
+        Ok(Incoming { store: store.clone(), id, path: store.incoming(id), is_in_pieces: true, writing: Some(writing), size })
     }
 
     /// Bytes that have arrived.
@@ -154,53 +156,51 @@ impl Incoming {
         Ok(())
     }
 
-    /// Puts the file in its place, whole and on disk. A picture is looked at, and what it tells of its maker is left out if the folder
-    /// is told so.
-    pub async fn end(mut self, organisation: OrganisationId) -> Result<Stored> {
+    /// Puts the file in its place, whole and on disk. A picture is looked at, and goes without what it tells of its maker unless its
+    /// details are kept.
+    pub async fn end(mut self, organisation: OrganisationId, keeps_details: bool) -> Result<Stored> {
         self.sync().await?;
+        let mime_type = self.recognise().await?;
+        let looked = if content::is_decoded(mime_type) { self.look(Purpose::Preview).await? } else { Look::default() };
+        match looked.kept.filter(|_| !keeps_details) {
+            Some(pieces) => self.put_together(pieces).await?.place(organisation, mime_type, looked.picture).await,
+            None => self.place(organisation, mime_type, looked.picture).await,
+        }
+    }
+
+    async fn recognise(&mut self) -> Result<&'static str> {
+        let writing = self.writing.take().ok_or_else(interrupted)?;
+        let (mime_type, writing) = in_turn(move || Ok((content::of_file(&writing.file)?, writing))).await?;
+        self.writing = Some(writing);
+        Ok(mime_type)
+    }
+
+    async fn place(mut self, organisation: OrganisationId, mime_type: &'static str, picture: Option<Picture>) -> Result<Stored> {
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
-        let (mime_type, writing) = in_turn(move || Ok((content::recognise(&head(&mut writing.file)?), writing))).await?;
-        let Look { kept, picture } =
-            if content::is_decoded(mime_type) { self.look(Purpose::Preview).await? } else { Look::default() };
-        let (rewritten, writing) = match kept.filter(|_| !self.store.keeps_details) {
-            Some(pieces) => {
-                let mut rewritten = self.put_together(writing.file, pieces).await?;
-                let writing = rewritten.writing.take().ok_or_else(interrupted)?;
-                (Some(rewritten), writing)
-            }
-            None if writing.hash.is_none() => (None, writing.hash_again().await?),
-            None => (None, writing),
-        };
-        let id = self.id;
-        let (from, to) = (self.store.incoming(id), self.store.path(organisation, id));
-        let is_moved_back = self.path.is_none() && rewritten.is_none();
-        let source = rewritten.as_ref().and_then(|rewritten| rewritten.path.clone()).unwrap_or_else(|| from.clone());
-        let size = rewritten.as_ref().map_or(self.size, |rewritten| rewritten.size);
-        let store = self.store.clone();
+        if writing.hash.is_none() {
+            writing = writing.hash_again().await?;
+        }
+        let (store, id, size) = (self.store.clone(), self.id, self.size);
+        let (from, to) = (self.path.clone(), store.path(organisation, id));
+        let pieces = self.is_in_pieces.then(|| from.clone());
         let put = move || {
             let folder = to.parent().expect("a file has a folder");
             make_folder(folder.parent().expect("that of its organisation"))?;
             make_folder(folder)?;
             let hash = writing.hash.ok_or_else(|| io::Error::other("it is hashed by now"))?;
             let sha256 = hash.finish().as_ref().try_into().map_err(io::Error::other)?;
-            fs::rename(&source, &to)?;
+            fs::rename(&from, &to)?;
             let synced = sync_folder_of(&to);
-            // After the picture: none must be left without one. They are made again when they are asked for.
+            // After the picture: a kill between the two must not leave copies alone. Missing ones are made again.
             let written = picture.as_ref().map_or(Ok(()), |picture| copies::write(&store, (organisation, id), picture, size));
             if let Err(err) = written {
                 tracing::warn!(%err, %id, "the copies of a picture could not be written");
             }
             let picture = picture.map(|picture| picture.appearance);
-            let stored = Stored { place: Some(to), pieces: is_moved_back.then_some(from), mime_type, picture, size, sha256 };
+            let stored = Stored { place: Some(to), pieces, mime_type, picture, size, sha256 };
             synced.map(|()| stored)
         };
-        let stored = blocking(put).await?;
-        if let Some(mut rewritten) = rewritten {
-            rewritten.path = None;
-        } else {
-            self.path = None;
-        }
-        Ok(stored)
+        blocking(put).await
     }
 
     /// Looks at a picture that is not kept as a file.
@@ -215,7 +215,8 @@ impl Incoming {
     }
 
     /// Writes beside a picture what is kept of it.
-    async fn put_together(&self, picture: File, pieces: Vec<Piece>) -> Result<Incoming> {
+    async fn put_together(&mut self, pieces: Vec<Piece>) -> Result<Incoming> {
+        let picture = self.writing.take().ok_or_else(interrupted)?.file;
         let path = self.store.rewritten(self.id);
         let left = path.clone(); // by a kill
         blocking(move || unless_missing(fs::remove_file(left))).await?;
@@ -241,18 +242,10 @@ impl Incoming {
 
 impl Drop for Incoming {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            _ = fs::remove_file(path);
+        if !self.is_in_pieces {
+            _ = fs::remove_file(&self.path); // unless it is in its place
         }
     }
-}
-
-/// The first bytes of a file, by which its content is recognised.
-fn head(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    file.rewind()?;
-    file.take(content::HEAD as u64).read_to_end(&mut head)?;
-    Ok(head)
 }
 
 /// A file in its place, which is removed again unless [`Stored::keep`] is called. One that came in pieces lies then where it did
@@ -278,7 +271,7 @@ impl Stored {
 impl Drop for Stored {
     fn drop(&mut self) {
         if let Some(place) = &self.place {
-            Copy::ALL.iter().for_each(|copy| _ = fs::remove_file(place.with_extension(copy.name())));
+            CopySize::ALL.iter().for_each(|copy| _ = fs::remove_file(place.with_extension(copy.name())));
             _ = match &self.pieces {
                 Some(pieces) => fs::rename(place, pieces),
                 None => fs::remove_file(place),
@@ -313,13 +306,13 @@ mod tests {
     #[tokio::test]
     async fn files_are_opened_while_uploads_take_all_turns_and_large_ones_end_part_by_part() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), false).unwrap();
+        let store = Store::open(folder.path()).unwrap();
         let (organisation, [id, other]) = (OrganisationId::new(), [FileId::new(), FileId::new()]);
         let content: Vec<u8> = (0..2 * PART + 1000).map(|n| (n * 31 % 251) as u8).collect();
         let turn = store.turn(id).await;
         let mut incoming = Incoming::resume(&store, organisation, id, turn).await.unwrap();
         incoming.write(&content).await.unwrap();
-        let stored = incoming.end(organisation).await.unwrap();
+        let stored = incoming.end(organisation, false).await.unwrap();
         assert_eq!(stored.sha256, crate::secret::sha256(&content));
         stored.keep();
         let _all = AT_WORK.acquire_many(4).await.unwrap();

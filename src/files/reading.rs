@@ -69,15 +69,10 @@ impl<P> Reading<P> {
         self.left.end - self.left.start
     }
 
-    /// What the file is, by its first bytes.
+    /// What the file is.
     pub async fn mime_type(&self) -> Result<&'static str> {
         let file = self.file.clone();
-        blocking(move || {
-            let mut head = [0; 16];
-            let read = file.read_at(&mut head, 0)?;
-            Ok(content::recognise(&head[..read]))
-        })
-        .await
+        blocking(move || content::of_file(&file)).await
     }
 }
 

@@ -14,7 +14,7 @@ use super::turns::{Turn, Turns};
 use crate::{
     error::{Error, Result},
     id::{FileId, OrganisationId},
-    pictures::Copy,
+    pictures::CopySize,
     time::Time,
 };
 
@@ -30,17 +30,15 @@ pub const BUFFER: usize = 64 << 10;
 pub struct Store {
     root: PathBuf,
     turns: Turns,
-    /// Whether pictures keep what cameras and programs note in them.
-    pub(super) keeps_details: bool,
 }
 
 impl Store {
     /// The files in a data folder; makes the folder if there is none.
-    pub fn open(data: &Path, keeps_details: bool) -> Result<Store> {
+    pub fn open(data: &Path) -> Result<Store> {
         let root = Store::folder_in(data);
         let made = make_folder(&root).and_then(|()| make_folder(&root.join(INCOMING)));
         made.map_err(|err| Error::failed(format!("can't make the folder {}: {err}", root.display())))?;
-        Ok(Store { root, turns: Turns::default(), keeps_details })
+        Ok(Store { root, turns: Turns::default() })
     }
 
     /// The folder of the files in a data folder.
@@ -51,7 +49,7 @@ impl Store {
     /// The files in a data folder that has some.
     pub fn existing(data: &Path) -> Option<Store> {
         let root = Store::folder_in(data);
-        root.is_dir().then(|| Store { root, turns: Turns::default(), keeps_details: false })
+        root.is_dir().then(|| Store { root, turns: Turns::default() })
     }
 
     /// Keeps all bytes in their places for as long as what is returned is held.
@@ -103,17 +101,23 @@ impl Store {
 
     /// Removes the copies of a picture.
     pub fn remove_copies(&self, organisation: OrganisationId, id: FileId) -> io::Result<()> {
-        Copy::ALL.iter().try_for_each(|copy| unless_missing(fs::remove_file(self.copy(organisation, id, *copy))))
+        CopySize::ALL.iter().try_for_each(|copy| unless_missing(fs::remove_file(self.copy(organisation, id, *copy))))
     }
 
     /// Where a copy of a picture lies.
-    pub(super) fn copy(&self, organisation: OrganisationId, id: FileId, copy: Copy) -> PathBuf {
+    pub(super) fn copy(&self, organisation: OrganisationId, id: FileId, copy: CopySize) -> PathBuf {
         self.path(organisation, id).with_extension(copy.name())
     }
 
     /// Removes the bytes of an upload in pieces that have arrived.
     pub fn remove_pieces(&self, id: FileId) -> io::Result<()> {
         unless_missing(fs::remove_file(self.incoming(id)))
+    }
+
+    /// [`Store::remove_pieces`], beside the tasks that serve connections.
+    pub async fn forget_pieces(&self, id: FileId) -> Result<()> {
+        let store = self.clone();
+        blocking(move || store.remove_pieces(id)).await
     }
 
     /// Opens an upload in pieces, to add to what is on disk of it.

@@ -15,7 +15,7 @@ use image::{
     metadata::Orientation,
 };
 
-use super::picture::{Appearance, Color, Copy, FACES, Picture, Purpose};
+use super::picture::{Appearance, Color, CopySize, FACES, Picture, Purpose};
 
 /// Pixels of a picture that is decoded: those of the largest cameras in phones.
 const MOST_PIXELS: u64 = 50_000_000;
@@ -78,7 +78,7 @@ fn decoded(mut decoder: impl ImageDecoder, (purpose, noted): (Purpose, Option<Or
         image = middle(image);
     }
     let [small, large] = match purpose {
-        Purpose::Preview => Copy::ALL.map(Copy::side),
+        Purpose::Preview => CopySize::ALL.map(CopySize::side),
         Purpose::Face => FACES,
     };
     // The smaller one from the larger one: the picture itself is looked at once.

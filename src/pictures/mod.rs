@@ -12,5 +12,5 @@ mod pieces;
 pub use self::{
     child::{COMMAND, run},
     parent::{look, run_by},
-    picture::{Appearance, Color, Copy, Look, Picture, Piece, Purpose},
+    picture::{Appearance, Color, CopySize, Look, Picture, Piece, Purpose},
 };

@@ -22,8 +22,8 @@ use crate::error::{Code, Error, Result};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long its end is awaited once it is killed: what waits for a disk does not end before that answers.
 const DYING: Duration = Duration::from_secs(1);
-/// Bytes that a child may say: its two copies have a fraction of them.
-const MOST: u64 = 4 << 20;
+/// Bytes that a child may say: a copy that shines through has up to 6 MB, and the pieces of a file less than 1.
+const MOST: u64 = 16 << 20;
 /// Bytes of a file that stand for what was left out.
 const MOST_OF_NEW: usize = 1000;
 /// Bytes of memory that there must be for each child at work: twice what it may take.

@@ -10,40 +10,40 @@ use serde::{Deserialize, Serialize};
 /// What a picture is looked at for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be shown with a message: smaller copies in the sizes of [`enum@Copy`].
+    /// To be shown with a message: smaller copies in the sizes of [`CopySize`].
     Preview,
     /// As a face or a logo: squares of [`FACES`], cut from the middle.
     Face,
 }
 
-/// A smaller copy of a picture that is shown with a message, before the picture itself.
+/// The size of a smaller copy of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copy {
+pub enum CopySize {
     Small,
     Large,
 }
 
-impl Copy {
-    pub const ALL: [Copy; 2] = [Copy::Small, Copy::Large];
+impl CopySize {
+    pub const ALL: [CopySize; 2] = [CopySize::Small, CopySize::Large];
 
     pub fn name(self) -> &'static str {
         match self {
-            Copy::Small => "small",
-            Copy::Large => "large",
+            CopySize::Small => "small",
+            CopySize::Large => "large",
         }
     }
 
-    /// Pixels of its longer side, at most.
+    /// Pixels of the longer side of what is shown with a message, at most.
     pub const fn side(self) -> u32 {
         match self {
-            Copy::Small => 360,
-            Copy::Large => 1200,
+            CopySize::Small => 360,
+            CopySize::Large => 1200,
         }
     }
 
     /// Whether there is such a copy of a picture with so many bytes. A light one that is small enough is shown as it is, unless it moves:
     /// copies stand still.
-    pub fn is_of(self, picture: &Appearance, bytes: u64) -> bool {
+    pub fn exists_for(self, picture: &Appearance, bytes: u64) -> bool {
         const LIGHT: u64 = 100_000;
         picture.is_animated || bytes > LIGHT || picture.width.max(picture.height) > self.side()
     }

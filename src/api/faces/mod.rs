@@ -17,7 +17,7 @@ use self::picture::Picture;
 use crate::{
     api::{
         accounts::{User, own_account::own},
-        files::download::Size,
+        files::copies::Size,
         http::{
             auth::{Bearer, MEMBERS},
             envelope::{Success, ok},
@@ -34,8 +34,9 @@ use crate::{
         organisations::{self, bots},
     },
     error::{Error, Result},
+    files::recognise,
     id::{FaceId, OrganisationId, UserId},
-    pictures::Copy,
+    pictures::CopySize,
     state::App,
 };
 
@@ -58,7 +59,7 @@ impl Api {
         /// `small` for 64 pixels.
         size: Query<Option<Size>>,
     ) -> Result<Shown> {
-        let size = size.map_or(Copy::Large, Copy::from);
+        let size = size.map_or(CopySize::Large, CopySize::from);
         app.db.read(|conn| faces::get(conn, *face_id, size)).map(Shown)
     }
 
@@ -167,7 +168,7 @@ struct Shown(Vec<u8>);
 
 impl IntoResponse for Shown {
     fn into_response(self) -> Response {
-        let mime_type = if self.0.starts_with(b"\x89PNG") { "image/png" } else { "image/jpeg" };
+        let mime_type = recognise(&self.0);
         let mut response = self.0.into_response();
         for (name, value) in [
             (header::CONTENT_TYPE, mime_type),

@@ -44,12 +44,11 @@ impl<'a> ApiExtractor<'a> for Picture {
 impl Picture {
     /// The picture as a face. What it is, its content says. 413 if it is too large, 422 if it can't be shown.
     pub async fn face(self, req: &Request, app: &App, caller: Caller) -> Result<Face> {
-        let transfer = begin_transfer(req, app, caller).await?;
+        let _transfer = begin_transfer(req, app, caller).await?;
         let mut incoming = Incoming::begin(&app.files, FileId::new()).await?;
         let counted = |bytes| app.quotas.charge_upload(caller.person, bytes);
         receive(self.0.into_async_read(), app, &mut incoming, MOST, counted).await?;
         let looked = incoming.look_and_forget(Purpose::Face).await?;
-        drop(transfer);
         Bound::require_same_session(req)?;
         let picture = looked.picture.ok_or_else(|| {
             let says = "The body must be a picture: JPEG, PNG, GIF or WebP, of up to 50 megapixels";

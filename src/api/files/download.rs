@@ -14,24 +14,22 @@ use poem::{
     },
 };
 use poem_openapi::{
-    ApiResponse, Enum, OpenApi,
+    ApiResponse, OpenApi,
     param::{Path, Query},
     registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchema, Registry},
 };
 
+use super::copies::{self, Size};
 use crate::{
     api::{
         http::{file_reader::FileReader, framework_traits::inline_schema, visitor},
         tags::Tag,
     },
-    domain::{
-        access::Caller,
-        files::{self, File},
-    },
+    domain::files::{self, File},
     error::{Error, Result},
     files::{Transferred, shows_in_place},
     id::FileId,
-    pictures,
+    pictures::CopySize,
     state::App,
 };
 
@@ -72,10 +70,10 @@ impl Api {
         _ = link; // the caller was found by it
         let (FileReader { caller, by_link }, id) = (caller, *file_id);
         let file = app.db.read(|conn| files::readable(conn, caller, id))?;
-        if let Some(copy) = size.map(pictures::Copy::from) {
+        if let Some(copy) = size.map(CopySize::from) {
             let picture = file.media.picture.ok_or(files::UNKNOWN)?;
-            if copy.is_of(&picture, file.media.size as u64) {
-                return copy_of(req, &app, (caller, by_link), &file, copy).await.map(Download);
+            if copy.exists_for(&picture, file.media.size as u64) {
+                return copies::answer(req, &app, (caller, by_link), &file, copy).await.map(Download);
             }
         }
         let tag = tag(&file, "");
@@ -98,56 +96,11 @@ impl Api {
                 response
             }
         };
-        describe(&mut response, &file, &file.media.mime_type, by_link)?;
+        describe(&mut response, &file, (&file.media.mime_type, "private, no-cache"), by_link)?;
         response.headers_mut().typed_insert(tag);
+        response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         Ok(Download(response))
     }
-}
-
-/// Which copy of a picture is asked for.
-#[derive(Clone, Copy, Enum)]
-#[oai(rename_all = "lowercase")]
-pub enum Size {
-    Small,
-    Large,
-}
-
-impl From<Size> for pictures::Copy {
-    fn from(size: Size) -> pictures::Copy {
-        match size {
-            Size::Small => pictures::Copy::Small,
-            Size::Large => pictures::Copy::Large,
-        }
-    }
-}
-
-/// Answers a copy of a picture. Browsers ask again after an hour whether they still may have it.
-async fn copy_of(
-    req: &Request,
-    app: &App,
-    (caller, by_link): (Caller, bool),
-    file: &File,
-    copy: pictures::Copy,
-) -> Result<Response> {
-    let tag = tag(file, copy.name());
-    let mut response = match part(req, &tag, 0) {
-        Part::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
-        Part::Outside | Part::Bytes(..) => {
-            app.files.make_copy((file.organisation, file.media.id), copy).await?; // before it keeps others from theirs
-            let transfer = app.limits.transfer(caller.share(), visitor::address(req)).await?;
-            let body = app.files.read_copy((file.organisation, file.media.id), copy, transfer).await?;
-            let mime_type = body.mime_type().await?;
-            let mut response = Response::builder().header(header::CONTENT_LENGTH, body.length()).body(Body::from(body.boxed()));
-            response.extensions_mut().insert(Transferred);
-            describe(&mut response, file, mime_type, by_link)?;
-            response
-        }
-    };
-    let headers = response.headers_mut();
-    headers.typed_insert(tag);
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
-    headers.remove(header::ACCEPT_RANGES);
-    Ok(response)
 }
 
 /// What of a file is asked for.
@@ -162,7 +115,7 @@ enum Part {
 /// The part that a request asks for. All of the file for several ranges, and for one of a file that has another content.
 fn part(req: &Request, tag: &ETag, size: u64) -> Part {
     let headers = req.headers();
-    if headers.typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(tag)) {
+    if is_known(req, tag) {
         return Part::Unchanged;
     }
     let is_of_this = headers.typed_get::<IfRange>().is_none_or(|known| !known.is_modified(Some(tag), None));
@@ -172,6 +125,11 @@ fn part(req: &Request, tag: &ETag, size: u64) -> Part {
         None => whole,
         Some(asked) => asked.of(size).map_or(Part::Outside, |range| Part::Bytes(range, StatusCode::PARTIAL_CONTENT)),
     }
+}
+
+/// Whether the client has what has this tag.
+pub fn is_known(req: &Request, tag: &ETag) -> bool {
+    req.headers().typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(tag))
 }
 
 /// One range of bytes (RFC 9110, section 14.1.2). The library's type drops what it can't read together with what there is not.
@@ -207,8 +165,8 @@ impl Asked {
     }
 }
 
-/// Adds the headers that each answer about the file has.
-fn describe(response: &mut Response, file: &File, mime_type: &str, by_link: bool) -> Result<()> {
+/// Adds the headers that each answer about the file has: what it is, and how long it may be kept.
+pub fn describe(response: &mut Response, file: &File, (mime_type, caching): (&str, &str), by_link: bool) -> Result<()> {
     let is_shown = shows_in_place(mime_type);
     let mime_type = match mime_type {
         "text/plain" => "text/plain; charset=utf-8",
@@ -226,8 +184,7 @@ fn describe(response: &mut Response, file: &File, mime_type: &str, by_link: bool
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::HeaderName::from_static("cross-origin-resource-policy"), shown_by),
-        (header::CACHE_CONTROL, "private, no-cache"),
-        (header::ACCEPT_RANGES, "bytes"),
+        (header::CACHE_CONTROL, caching),
     ] {
         headers.insert(name, value(text)?);
     }
@@ -247,7 +204,7 @@ fn value(text: &str) -> Result<HeaderValue> {
 }
 
 /// The tag of a file, or of a copy of it by its name.
-fn tag(file: &File, copy: &str) -> ETag {
+pub fn tag(file: &File, copy: &str) -> ETag {
     format!("\"{}{copy}\"", BASE64_URL_SAFE_NO_PAD.encode(file.sha256)).parse().expect("it has no quotes inside")
 }
 

@@ -1,5 +1,6 @@
 //! Files: uploads, a channel's list, removal. Their bytes go out in [`download`].
 
+pub mod copies;
 pub mod download;
 pub mod links;
 pub mod receiving;

@@ -202,9 +202,7 @@ async fn cancel(req: &Request, app: Data<&App>, id: Path<FileId>) -> Result<Resp
     let (found, _turn) = take_turn(&app, caller, *id).await?;
     let Found::Arriving(upload) = found else { return Err(files::UNKNOWN) };
     app.db.write(move |tx| resumable::forget(tx, caller, upload.id)).await?;
-    let store = app.files.clone();
-    let remove = move || store.remove_pieces(upload.id);
-    tokio::task::spawn_blocking(remove).await.map_err(Error::internal)?.map_err(Error::internal)?;
+    app.files.forget_pieces(upload.id).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -215,7 +213,7 @@ async fn finish((req, app, caller): (&Request, &App, Caller), upload: Upload, in
     let (app, transfer) = (app.clone(), app.limits.transfer(caller.share(), visitor::address(req)).await?);
     let finish = async move {
         let (organisation, size) = (upload.organisation, incoming.size());
-        let stored = incoming.end(organisation).await?;
+        let stored = incoming.end(organisation, app.site.files.keeps_details()).await?;
         let new = new_file(upload.id, upload.name, size, &stored);
         let keep = move |tx: &mut Tx| {
             resumable::finish(tx, caller, organisation, new)?;

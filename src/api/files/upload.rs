@@ -120,7 +120,7 @@ async fn receive_all(
         let counted = |bytes| app.quotas.charge_upload(caller.person, bytes);
         receive(field.into_async_read(), app, &mut incoming, app.site.files.each, counted).await?;
         let size = incoming.size();
-        let kept = incoming.end(organisation).await?;
+        let kept = incoming.end(organisation, app.site.files.keeps_details()).await?;
         new.push(new_file(id, name, size, &kept));
         stored.push(kept);
     }

@@ -70,7 +70,7 @@ pub fn restore(
         fs::rename(staging.join(part), folder.join(part)).map_err(failed)?;
     }
     if let Some(source) = source {
-        let store = Store::open(folder, false)?;
+        let store = Store::open(folder)?;
         db::give_to_folder_owner(store.folder(), folder).map_err(failed)?;
         for entry in fs::read_dir(store.folder()).map_err(failed)?.flatten() {
             db::give_to_folder_owner(&entry.path(), folder).map_err(failed)?;

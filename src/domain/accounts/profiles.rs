@@ -80,15 +80,15 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
 }
 
 /// Gives the caller a face, or none, and tells the caller's organisations as [`update`] does.
-pub fn set_face(tx: &mut Tx, caller: Caller, face: Option<&Face>) -> Result<User> {
+pub fn set_face(tx: &mut Tx, caller: Caller, face: Option<&Face>) -> Result<()> {
     let own = accounts::own(tx, caller)?;
     change_face(tx, own, face)
 }
 
 /// [`set_face`] of an account that the caller may change.
-pub(in crate::domain) fn change_face(tx: &mut Tx, before: User, face: Option<&Face>) -> Result<User> {
+pub(in crate::domain) fn change_face(tx: &mut Tx, before: User, face: Option<&Face>) -> Result<()> {
     let avatar_url = Some(faces::keep(tx, before.id.0, face)?);
-    change(tx, before, Edit { avatar_url, ..Edit::default() })
+    change(tx, before, Edit { avatar_url, ..Edit::default() }).map(drop)
 }
 
 /// [`update`] of an account that the caller may change.

@@ -13,14 +13,10 @@ pub mod resumable;
 pub mod taking;
 pub mod uploading;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::{
-    db::Tx,
-    domain::{
-        access::{self, Caller},
-        faces,
-    },
+    domain::access::{self, Caller},
     error::{Code, Error, Result},
     id::{ChannelId, FileId, MessageId},
 };
@@ -51,20 +47,4 @@ pub fn readable(conn: &Connection, caller: Caller, id: FileId) -> Result<File> {
 /// The message that shows a file, whoever asks for it; none for a file that is gone, and for one that no message has taken.
 pub fn message_of(conn: &Connection, id: FileId) -> Result<Option<(ChannelId, MessageId)>> {
     Ok(record::find(conn, id)?.and_then(|file| file.message))
-}
-
-/// Notes the address of the server, with which the addresses of files begin.
-pub fn note_base_url(tx: &mut Tx) -> Result<()> {
-    let base_url = tx.site().base_url.clone();
-    let before: Option<String> =
-        tx.query_row("select value from meta where key = 'base_url'", [], |row| row.get(0)).optional()?;
-    if let Some(before) = before.filter(|before| *before != base_url) {
-        faces::follow_base_url(tx, &before, &base_url)?;
-    }
-    tx.execute(
-        "insert into meta (key, value) values ('base_url', ?1) on conflict (key) do update set value = excluded.value
-         where value <> excluded.value",
-        [base_url],
-    )?;
-    Ok(())
 }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::record::{File, FileKind, Media};
 use crate::{
     id::{ChannelId, FileId, MessageId, OrganisationId, UserId},
-    pictures::Copy,
+    pictures::CopySize,
     time::Time,
 };
 
@@ -78,8 +78,8 @@ impl<'a> MediaObject<'a> {
             height: media.picture.map(|picture| picture.height),
             color: media.picture.map(|picture| picture.color.into()),
             animated: media.picture.is_some_and(|picture| picture.is_animated),
-            thumbnail_link: copy_address(media, Copy::Small),
-            preview_link: copy_address(media, Copy::Large),
+            thumbnail_link: copy_address(media, CopySize::Small),
+            preview_link: copy_address(media, CopySize::Large),
             description: &media.description,
             organisation_id,
             user_id,
@@ -119,8 +119,8 @@ pub fn address(Media { id, name, base_url, .. }: &Media) -> String {
 }
 
 /// The address of a copy of a picture that could be decoded.
-fn copy_address(media: &Media, copy: Copy) -> Option<String> {
+fn copy_address(media: &Media, copy: CopySize) -> Option<String> {
     let original = address(media);
-    let is_there = copy.is_of(&media.picture?, media.size as u64);
+    let is_there = copy.exists_for(&media.picture?, media.size as u64);
     Some(if is_there { format!("{original}?size={}", copy.name()) } else { original })
 }

@@ -184,11 +184,12 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
         edit.industry,
         edit.location,
         edit.country,
-        edit.logo_url,
+        &edit.logo_url,
         tx.now(),
     ))?;
-    let logo_url: String = tx.query_row("select logo_url from organisations where id = ?1", [id], |row| row.get(0))?;
-    faces::remove_unless_shown(tx, id.0, &logo_url)?;
+    if let Some(logo_url) = &edit.logo_url {
+        faces::remove_unless_shown(tx, id.0, logo_url)?;
+    }
     announce(tx, caller, "updated", id)
 }
 

@@ -1,6 +1,6 @@
 //! Pictures: what they look like, their copies, and what is left out of them.
 
-use std::io::Cursor;
+use std::{fs, io::Cursor};
 
 use image::{
     Delay, DynamicImage, Frame, GenericImageView, ImageDecoder, ImageFormat, ImageReader, Rgb, RgbImage, Rgba, RgbaImage,
@@ -9,7 +9,7 @@ use reqwest::Response;
 use serde_json::{Value, json};
 use tidings::{config::PictureDetails, error::Code};
 
-use super::on_disk;
+use super::{on_disk, resumable::number};
 use crate::harness::{Client, Server, text};
 
 /// What a camera notes beside a picture.
@@ -157,7 +157,7 @@ async fn copies_that_are_missing_are_made_again_and_go_with_the_picture() {
     let copy = || async { follow(&ada, &shown["thumbnail_link"]).await.bytes().await.unwrap() };
     let before = copy().await;
     for path in kept.iter().filter(|path| path.extension().is_some()) {
-        std::fs::remove_file(path).unwrap();
+        fs::remove_file(path).unwrap();
     }
     let (first, second) = tokio::join!(copy(), copy());
     assert!(before == first && before == second);
@@ -176,4 +176,55 @@ async fn a_setting_keeps_what_pictures_tell() {
     let shown = upload(&ada, "harbour.jpg", &sent).await;
     assert_eq!(shown["width"], 600);
     assert_eq!(follow(&ada, &shown["file_link"]).await.bytes().await.unwrap(), sent);
+}
+
+#[tokio::test]
+async fn a_picture_whose_copies_are_large_has_them_all_the_same() {
+    let server = Server::start().await;
+    let (ada, ..) = server.ada_and_grace().await;
+    let mut noise = 1_u32;
+    let glass = RgbaImage::from_fn(1300, 1300, |_, _| {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        Rgba(noise.to_be_bytes())
+    });
+    let shown = upload(&ada, "glass.png", &encoded(glass, ImageFormat::Png)).await;
+    let copy = follow(&ada, &shown["preview_link"]).await.bytes().await.unwrap();
+    assert!(copy.len() > 4_000_000 && copy.starts_with(b"\x89PNG"), "{}", copy.len());
+}
+
+#[tokio::test]
+async fn of_a_photo_in_pieces_less_is_kept_and_nobody_who_goes_on_is_confused() {
+    let server = Server::start().await;
+    let (ada, ..) = server.ada_and_grace().await;
+    let sent = photo(800, 600);
+    let id = ada.begin("harbour.jpg", sent.len()).await;
+    ada.append(&id, 0, &sent).await.expect(204);
+    // Whoever lost the answer asks, or sends the end again.
+    let told = ada.tell(&id).await;
+    assert_eq!([number(told.headers(), "upload-offset"), number(told.headers(), "upload-length")], [sent.len(); 2]);
+    ada.append(&id, sent.len(), b"").await.expect(204);
+    assert!(ada.open(&id, &[]).await.bytes().await.unwrap().len() < sent.len());
+    let (kept, arriving) = on_disk(&server);
+    assert_eq!((kept.len(), arriving.len()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_photo_in_pieces_whose_row_was_not_written_comes_again() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let sent = photo(800, 600);
+    let id = ada.begin("harbour.jpg", sent.len()).await;
+    ada.append(&id, 0, &sent[..100]).await.expect(204);
+    // As a kill leaves it after the picture was put together, and before its row was written.
+    let arrived = on_disk(&server).1.remove(0);
+    let folder = server.folder().join("files").join(&organisation).join(&id[34..]);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(&arrived, &sent).unwrap();
+    fs::write(folder.join(&id), b"put together").unwrap();
+    fs::write(folder.join(format!("{id}.small")), b"a copy").unwrap();
+    fs::write(format!("{}.kept", arrived.display()), b"half of it").unwrap();
+    assert_eq!(ada.offset(&id).await, sent.len());
+    let opened = ada.open(&id, &[]).await.bytes().await.unwrap();
+    assert!(opened.starts_with(b"\xff\xd8") && opened.len() < sent.len());
+    assert_eq!(on_disk(&server).1.len(), 0);
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use tidings::error::Code;
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use super::{PNG, on_disk, pictures::photo};
+use super::{PNG, on_disk};
 use crate::harness::{Client, Reply, Server, unknown_id};
 
 const UPLOADS: &str = "/api/v1/files/uploads";
@@ -30,7 +30,7 @@ impl Client {
     }
 
     /// Begins an upload; gives its identifier.
-    async fn begin(&self, name: &str, length: usize) -> String {
+    pub async fn begin(&self, name: &str, length: usize) -> String {
         let begun = self.try_begin(name, length).await;
         assert_eq!(begun.status, 201, "{:#}", begun.body);
         begun.headers["location"].to_str().unwrap().strip_prefix(&format!("{UPLOADS}/")).unwrap().to_owned()
@@ -41,18 +41,18 @@ impl Client {
         self.tus("PATCH", &format!("/{id}"), &headers).body(bytes.to_vec())
     }
 
-    async fn append(&self, id: &str, offset: usize, bytes: &[u8]) -> Reply {
+    pub async fn append(&self, id: &str, offset: usize, bytes: &[u8]) -> Reply {
         Reply::of(self.piece(id, offset, bytes), "a piece", "").await
     }
 
     /// How much has arrived.
-    async fn offset(&self, id: &str) -> usize {
+    pub async fn offset(&self, id: &str) -> usize {
         let told = self.tell(id).await;
         assert_eq!(told.status(), 200);
         number(told.headers(), "upload-offset")
     }
 
-    async fn tell(&self, id: &str) -> Response {
+    pub async fn tell(&self, id: &str) -> Response {
         self.tus("HEAD", &format!("/{id}"), &[]).send().await.unwrap()
     }
 
@@ -61,7 +61,7 @@ impl Client {
     }
 }
 
-fn number(headers: &HeaderMap, name: &str) -> usize {
+pub fn number(headers: &HeaderMap, name: &str) -> usize {
     headers[name].to_str().unwrap().parse().unwrap()
 }
 
@@ -414,41 +414,4 @@ async fn pages_of_allowed_origins_may_speak_the_protocol() {
     for name in ["location", "tus-resumable", "upload-offset", "upload-length", "upload-expires"] {
         assert!(read.iter().any(|listed| listed == name), "{name}");
     }
-}
-
-#[tokio::test]
-async fn of_a_photo_in_pieces_less_is_kept_and_nobody_who_goes_on_is_confused() {
-    let server = Server::start().await;
-    let (ada, ..) = server.ada_and_grace().await;
-    let sent = photo(800, 600);
-    let id = ada.begin("harbour.jpg", sent.len()).await;
-    ada.append(&id, 0, &sent).await.expect(204);
-    // Whoever lost the answer asks, or sends the end again.
-    let told = ada.tell(&id).await;
-    assert_eq!([number(told.headers(), "upload-offset"), number(told.headers(), "upload-length")], [sent.len(); 2]);
-    ada.append(&id, sent.len(), b"").await.expect(204);
-    assert!(ada.open(&id, &[]).await.bytes().await.unwrap().len() < sent.len());
-    let (kept, arriving) = on_disk(&server);
-    assert_eq!((kept.len(), arriving.len()), (2, 0));
-}
-
-#[tokio::test]
-async fn a_photo_in_pieces_whose_row_was_not_written_comes_again() {
-    let server = Server::start().await;
-    let (ada, _, organisation) = server.ada_and_grace().await;
-    let sent = photo(800, 600);
-    let id = ada.begin("harbour.jpg", sent.len()).await;
-    ada.append(&id, 0, &sent[..100]).await.expect(204);
-    // As a kill leaves it after the picture was put together, and before its row was written.
-    let arrived = on_disk(&server).1.remove(0);
-    let folder = server.folder().join("files").join(&organisation).join(&id[34..]);
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(&arrived, &sent).unwrap();
-    fs::write(folder.join(&id), b"put together").unwrap();
-    fs::write(folder.join(format!("{id}.small")), b"a copy").unwrap();
-    fs::write(format!("{}.kept", arrived.display()), b"half of it").unwrap();
-    assert_eq!(ada.offset(&id).await, sent.len());
-    let opened = ada.open(&id, &[]).await.bytes().await.unwrap();
-    assert!(opened.starts_with(b"\xff\xd8") && opened.len() < sent.len());
-    assert_eq!(on_disk(&server).1.len(), 0);
 }

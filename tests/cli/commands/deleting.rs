@@ -49,12 +49,17 @@ async fn an_account_is_deleted_though_others_have_the_names_that_it_gets() {
 }
 
 #[tokio::test]
-async fn a_deleted_account_keeps_no_status_and_no_reminders() {
+async fn a_deleted_account_keeps_no_face_no_status_and_no_reminders() {
     let folder = tempfile::tempdir().unwrap();
     let admin = Admin(folder.path());
     let server = Server::start(folder.path(), &[]);
     let (token, _) = server.poster().await;
     server.post("/reminders", &token, json!({ "text": "Call the doctor", "due_at": "2100-01-01T00:00:00Z" })).await;
+    let mut face = std::io::Cursor::new(Vec::new());
+    image::DynamicImage::new_rgb8(9, 9).write_to(&mut face, image::ImageFormat::Png).unwrap();
+    let set = server.http.put(format!("{}/api/v1/profile/avatar", server.url)).bearer_auth(&token).body(face.into_inner());
+    let address = set.send().await.unwrap().json::<Value>().await.unwrap()["data"]["avatar_url"].as_str().unwrap().to_owned();
+    assert_eq!(server.http.get(&address).send().await.unwrap().status(), 200);
     let database = Connection::open(folder.path().join("tidings.db")).unwrap();
     database
         .execute_batch(
@@ -64,7 +69,8 @@ async fn a_deleted_account_keeps_no_status_and_no_reminders() {
         .unwrap();
     admin.json(&["user", "delete", "--email", "ada@x.example"]);
     let left = "select count(*) from users where status_emoji <> '' or status_text <> '' or status_until is not null";
-    for rest in [left, "select count(*) from reminders"] {
+    assert_eq!(server.http.get(&address).send().await.unwrap().status(), 404);
+    for rest in [left, "select count(*) from reminders", "select count(*) from faces"] {
         assert_eq!(database.query_row(rest, [], |row| row.get::<_, i64>(0)).unwrap(), 0, "{rest}");
     }
 }
