@@ -8,7 +8,7 @@ use poem::{
 };
 use poem_openapi::Enum;
 
-use super::download::{describe, is_known, tag};
+use super::headers::{describe, is_known, tag};
 use crate::{
     api::http::visitor,
     domain::{access::Caller, files::File},

@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use http_body_util::BodyExt;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::{
     Body, IntoResponse, Request, Response,
     http::{HeaderValue, StatusCode, header},
     web::{
         Data,
-        headers::{ETag, HeaderMapExt, IfNoneMatch, IfRange},
+        headers::{ETag, HeaderMapExt, IfRange},
     },
 };
 use poem_openapi::{
@@ -19,27 +17,25 @@ use poem_openapi::{
     registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchema, Registry},
 };
 
-use super::copies::{self, Size};
+use super::{
+    copies::{self, Size},
+    headers::{UNSHOWN, describe, is_known, tag, value},
+};
 use crate::{
     api::{
         http::{file_reader::FileReader, framework_traits::inline_schema, visitor},
         tags::Tag,
     },
-    domain::files::{self, File},
-    error::{Error, Result},
-    files::{Transferred, shows_in_place},
+    domain::files,
+    error::Result,
+    files::Transferred,
     id::FileId,
     pictures::CopySize,
     state::App,
 };
 
-/// Nothing of a file runs or loads anything, wherever it is opened. Browsers show pictures and text with a style of their own.
-const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 /// A file of another type, in the document. Generators of clients take what it lists first.
 const ANY: &str = "*/*";
-/// What browsers are told that a file is which they don't show.
-const UNSHOWN: &str = "application/octet-stream";
-
 pub struct Api;
 
 #[OpenApi]
@@ -127,11 +123,6 @@ fn part(req: &Request, tag: &ETag, size: u64) -> Part {
     }
 }
 
-/// Whether the client has what has this tag.
-pub fn is_known(req: &Request, tag: &ETag) -> bool {
-    req.headers().typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(tag))
-}
-
 /// One range of bytes (RFC 9110, section 14.1.2). The library's type drops what it can't read together with what there is not.
 enum Asked {
     /// From a byte to another, which is among them, or to the end.
@@ -163,49 +154,6 @@ impl Asked {
         };
         (!range.is_empty()).then_some(range)
     }
-}
-
-/// Adds the headers that each answer about the file has: what it is, and how long it may be kept.
-pub fn describe(response: &mut Response, file: &File, (mime_type, caching): (&str, &str), by_link: bool) -> Result<()> {
-    let is_shown = shows_in_place(mime_type);
-    let mime_type = match mime_type {
-        "text/plain" => "text/plain; charset=utf-8",
-        shown if is_shown => shown,
-        // A page plays what it has asked for, whatever the disposition says.
-        played if played.starts_with("audio/") || played.starts_with("video/") => played,
-        _ => UNSHOWN,
-    };
-    // Whoever has a link may show the file in a page of their own; a cookie must not lend that to others.
-    let shown_by = if by_link { "cross-origin" } else { "same-origin" };
-    let headers = response.headers_mut();
-    for (name, text) in [
-        (header::CONTENT_TYPE, mime_type),
-        (header::CONTENT_DISPOSITION, &disposition(is_shown, &file.media.name)),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::HeaderName::from_static("cross-origin-resource-policy"), shown_by),
-        (header::CACHE_CONTROL, caching),
-    ] {
-        headers.insert(name, value(text)?);
-    }
-    Ok(())
-}
-
-/// How a browser takes the file, and its name: in ASCII for old programs, and as it is (RFC 6266, RFC 8187).
-fn disposition(is_shown: bool, name: &str) -> String {
-    let kind = if is_shown { "inline" } else { "attachment" };
-    let plain: String =
-        name.chars().map(|c| if matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '%') { c } else { '_' }).collect();
-    format!("{kind}; filename=\"{plain}\"; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC))
-}
-
-fn value(text: &str) -> Result<HeaderValue> {
-    HeaderValue::from_str(text).map_err(Error::internal)
-}
-
-/// The tag of a file, or of a copy of it by its name.
-pub fn tag(file: &File, copy: &str) -> ETag {
-    format!("\"{}{copy}\"", BASE64_URL_SAFE_NO_PAD.encode(file.sha256)).parse().expect("it has no quotes inside")
 }
 
 /// The answer with a file, or without its bytes.

@@ -2,6 +2,7 @@
 
 pub mod copies;
 pub mod download;
+mod headers;
 pub mod links;
 pub mod receiving;
 pub mod resumable;
