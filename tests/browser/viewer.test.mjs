@@ -98,6 +98,19 @@ for (const kind of BROWSERS) {
       await until('it is larger', () => page.$eval('.viewer-frame', each => each.classList.contains('large')))
       await until('it comes as it is', () => page.$eval('.viewer-frame img', each => !each.src.includes('size=')))
     })
+
+    await t.test('from right to left, the older one is on the right', async () => {
+      const rtl = await visitor()
+      await rtl.page.evaluateOnNewDocument(() => { if (location.protocol === 'http:') localStorage.setItem('tidings-language', 'he') })
+      await enter(rtl.page, server, ada, `${talk}?view=${crane.id}`)
+      await until('the crane is shown', () => rtl.page.$eval('.viewer-frame img', each => each.alt === 'crane.png').catch(() => false))
+      await rtl.page.focus('.viewer-frame')
+      await rtl.page.keyboard.press('ArrowRight')
+      await until('the older one is shown', () => rtl.page.$eval('.viewer-frame img', each => each.alt === 'The quay in the morning'))
+      await accessible(rtl.page, 'a picture over the talk, from right to left')
+      await pictures(rtl.page, kind, 'viewer-he')
+      assert.deepEqual(rtl.problems, [])
+    })
     assert.deepEqual(problems, [])
   })
 }

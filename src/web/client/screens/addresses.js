@@ -31,6 +31,14 @@ export const searchAddress = (store, words) =>
  */
 export const listAddress = store => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}?list`
 
+/** This address with a picture over it, or without one. @param {string | null} picture */
+export function addressWithView(picture) {
+  const query = new URLSearchParams(location.search)
+  if (picture) query.set('view', picture)
+  else query.delete('view')
+  return query.size > 0 ? `${location.pathname}?${query}` : location.pathname
+}
+
 /** What addresses of the talk begin with. */
 const TALK = new Set(['', 'o', 'threads'])
 

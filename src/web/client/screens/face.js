@@ -41,13 +41,13 @@ export function initials(text) {
 
 /**
  * @param {Person | null | undefined} person
- * @param {{ tiny?: boolean }} [options]
+ * @param {{ tiny?: boolean, large?: boolean }} [options]
  */
-export const face = (person, { tiny = false } = {}) =>
-  badge(person?.user_id || person?.username || '', nameOf(person), { tiny, picture: person?.avatar_url })
+export const face = (person, options = {}) =>
+  badge(person?.user_id || person?.username || '', nameOf(person), { ...options, picture: person?.avatar_url })
 
 /** Where a picture lies on this server. What an address names elsewhere is never loaded. @param {string} address @param {boolean} isSmall */
-function place(address, isSmall) {
+function ownAddress(address, isSmall) {
   const [, id] = /\/api\/v1\/faces\/([0-9a-f-]{36})$/.exec(address) ?? []
   return id && `/api/v1/faces/${id}${isSmall ? '?size=small' : ''}`
 }
@@ -62,9 +62,10 @@ const shown = src => h('img', {
 /**
  * @param {string} id
  * @param {string} text
- * @param {{ tiny?: boolean, picture?: string }} [options]
+ * @param {{ tiny?: boolean, large?: boolean, picture?: string }} [options]
  */
-export function badge(id, text, { tiny = false, picture = '' } = {}) {
-  const src = place(picture, tiny || devicePixelRatio <= 1)
+export function badge(id, text, { tiny = false, large = false, picture = '' } = {}) {
+  // 64 pixels, for faces of up to 36.
+  const src = ownAddress(picture, !large && (tiny || devicePixelRatio <= 1))
   return h('span', { class: tiny ? 'face tiny' : 'face', style: { '--hue': hue(id) }, 'aria-hidden': 'true' }, initials(text), src && shown(src))
 }

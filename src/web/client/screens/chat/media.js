@@ -7,6 +7,7 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { go } from '../../view/router.js'
+import { addressWithView } from '../addresses.js'
 import { lazy } from './lazy.js'
 
 /** @typedef {Pick<NonNullable<Message['media']>[number], 'id' | 'file_name' | 'file_type' | 'mime_type' | 'size' | 'width' | 'height' | 'color' | 'animated'
@@ -89,9 +90,7 @@ function enlarge(event, media) {
   if (event.ctrlKey || event.metaKey || event.shiftKey || media.local || !media.channel_id) return
   event.preventDefault()
   last = media
-  const query = new URLSearchParams(location.search)
-  query.set('view', media.id)
-  go(`${location.pathname}?${query}`, { state: { isViewer: true } })
+  go(addressWithView(media.id), { state: { isViewer: true } })
 }
 
 /** A picture takes its room before it is there, so that nothing moves. @param {Media} media */

@@ -8,7 +8,7 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
-import { address, place } from '../addresses.js'
+import { address, addressWithView, place } from '../addresses.js'
 import { nameOf } from '../face.js'
 import { copyPlace, pressed, source } from './media.js'
 import { zooming } from './zooming.js'
@@ -42,13 +42,7 @@ export async function view(store) {
 function leave() {
   if (!place().view) return
   if (history.state?.isViewer) history.back()
-  else go(without(), { replace: true })
-}
-
-const without = () => {
-  const query = new URLSearchParams(location.search)
-  query.delete('view')
-  return query.size > 0 ? `${location.pathname}?${query}` : location.pathname
+  else go(addressWithView(null), { replace: true })
 }
 
 /** The pictures of a channel, the newest first, as far as they are known, and the one that is shown. @param {Store} store @param {string} channel */
@@ -81,9 +75,7 @@ function pictures(store, channel) {
   function show(step) {
     const other = all.peek()[at.peek() + step]
     if (at.peek() < 0 || !other) return
-    const query = new URLSearchParams(location.search)
-    query.set('view', other.id)
-    go(`${location.pathname}?${query}`, { replace: true, state: history.state })
+    go(addressWithView(other.id), { replace: true, state: history.state })
     void find()
   }
   void find()

@@ -9,6 +9,8 @@ const LARGEST = 8
 /** Pixels that an arrow moves, and that a finger must move to go on to another picture. */
 const STEP = 60
 const SWIPE = 60
+/** Pixels of a copy's longer side. */
+const COPY = 1200
 
 /** @typedef {{ copy: string, whole: string, width: number, height: number, label: string }} File `copy` is shown until it is not sharp enough. */
 
@@ -28,7 +30,7 @@ export function zooming(file, { older, newer }) {
   function sharpen() {
     const { width, height } = file()
     const seen = Math.min(innerWidth, innerHeight * width / height) * devicePixelRatio * scale
-    if (isWhole || seen <= 1200) return
+    if (isWhole || seen <= COPY) return
     isWhole = true
     const [loaded, wanted] = [new Image(), whole.peek()]
     loaded.src = wanted

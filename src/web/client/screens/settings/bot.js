@@ -38,8 +38,8 @@ export const bot = (store, organisation, base, id) => h('div', null, up(base, t(
         children: botFields(kept.peek()),
       }),
       faceSetting({
-        title: t('settings.face'),
-        shown: () => face({ user_id: id, username: kept.value.username, full_name: kept.value.name, avatar_url: kept.value.avatar_url }),
+        title: t('faces.person'),
+        shown: () => face({ user_id: id, username: kept.value.username, full_name: kept.value.name, avatar_url: kept.value.avatar_url }, { large: true }),
         address: () => kept.value.avatar_url,
         set: async chosen => { kept.value = (await store.api.setBotAvatar(organisation, id, chosen)).data },
         remove: async () => { kept.value = (await store.api.removeBotAvatar(organisation, id)).data },

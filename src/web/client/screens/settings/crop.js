@@ -6,8 +6,7 @@ import { openDialog } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
 import { say } from '../../view/toast.js'
 
-/** Pixels of a side: of what is shown, and of what is cut out. */
-const SHOWN = 288
+/** Pixels of a side of what is cut out. */
 const CUT = 512
 /** How many times larger than the smallest that fills the square. */
 const LARGEST = 4
@@ -20,11 +19,11 @@ const ARROWS = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STE
 export async function crop(file) {
   const picture = await createImageBitmap(file).catch(() => null)
   if (!picture) {
-    say(t('settings.faceUnreadable'))
+    say(t('faces.unreadable'))
     return undefined
   }
   const chosen = await openDialog({
-    title: t('settings.cropTitle'),
+    title: t('faces.cropTitle'),
     className: 'crop',
     body: close => frame(picture, canvas => canvas.toBlob(cut => close(cut ?? undefined), file.type === 'image/jpeg' ? 'image/jpeg' : 'image/png', 0.92)),
   })
@@ -34,7 +33,7 @@ export async function crop(file) {
 
 /** @param {ImageBitmap} picture @param {(canvas: HTMLCanvasElement) => void} done */
 function frame(picture, done) {
-  const canvas = h('canvas', { width: CUT, height: CUT, tabindex: 0, role: 'img', 'aria-label': t('settings.cropLabel'), 'aria-describedby': 'crop-hint' })
+  const canvas = h('canvas', { width: CUT, height: CUT, tabindex: 0, role: 'img', 'aria-label': t('faces.cropLabel'), 'aria-describedby': 'crop-hint' })
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'))
   const least = CUT / Math.min(picture.width, picture.height)
   const zoom = signal(1)
@@ -51,7 +50,7 @@ function frame(picture, done) {
   }
   /** Moves the picture under the square by pixels of the screen. @param {number} right @param {number} down */
   function move(right, down) {
-    const scale = least * zoom.peek() * SHOWN / CUT
+    const scale = least * zoom.peek() * canvas.clientWidth / CUT
     x -= right / scale
     y -= down / scale
     draw()
@@ -81,11 +80,11 @@ function frame(picture, done) {
   draw()
   return [
     canvas,
-    h('p', { id: 'crop-hint', class: 'quiet small' }, t('settings.cropHint')),
-    h('label', { class: 'crop-zoom' }, t('settings.cropZoom'), h('input', {
+    h('p', { id: 'crop-hint', class: 'quiet small' }, t('faces.cropHint')),
+    h('label', { class: 'crop-zoom' }, t('faces.cropZoom'), h('input', {
       type: 'range', min: 1, max: LARGEST, step: 0.01, value: () => String(zoom.value),
       oninput: (/** @type {Event} */ { target }) => enlarge(Number(/** @type {HTMLInputElement} */ (target).value)),
     })),
-    h('p', { class: 'dialog-buttons' }, h('button', { type: 'button', class: 'button primary', onclick: () => done(canvas) }, t('settings.cropSave'))),
+    h('p', { class: 'dialog-buttons' }, h('button', { type: 'button', class: 'button primary', onclick: () => done(canvas) }, t('faces.cropSave'))),
   ]
 }

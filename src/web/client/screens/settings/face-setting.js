@@ -15,7 +15,7 @@ import { attempt, deed, section } from './parts.js'
  */
 export function faceSetting({ title, shown, address, set, remove }) {
   const field = h('input', { type: 'file', accept: 'image/jpeg,image/png,image/gif,image/webp', hidden: true, onchange: choose })
-  const button = h('button', { type: 'button', class: 'button', onclick: () => field.click() }, () => t(address() ? 'settings.faceChange' : 'settings.faceChoose'))
+  const button = h('button', { type: 'button', class: 'button', onclick: () => field.click() }, () => t(address() ? 'faces.change' : 'faces.choose'))
   async function choose() {
     const [file] = field.files ?? []
     field.value = ''
@@ -28,7 +28,7 @@ export function faceSetting({ title, shown, address, set, remove }) {
     })
   }
   return section(title, h('div', { class: 'face-setting' }, shown, field, button,
-    when(() => address(), () => deed(t('settings.faceRemove'), async () => {
+    when(() => address(), () => deed(t('faces.remove'), async () => {
       await remove()
       say(t('common.saved'))
     }))))

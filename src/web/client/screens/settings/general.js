@@ -32,8 +32,8 @@ export const general = (store, id) => part(t('settings.general'), null,
 
 /** @param {Store} store @param {Kept} organisation */
 const logo = (store, organisation) => faceSetting({
-  title: t('settings.logo'),
-  shown: () => badge(organisation.value.id, organisation.value.name, { picture: organisation.value.logo_url }),
+  title: t('faces.logo'),
+  shown: () => badge(organisation.value.id, organisation.value.name, { large: true, picture: organisation.value.logo_url }),
   address: () => organisation.value.logo_url,
   set: async chosen => { organisation.value = (await store.api.setLogo(organisation.peek().id, chosen)).data },
   remove: async () => { organisation.value = (await store.api.removeLogo(organisation.peek().id)).data },

@@ -24,8 +24,8 @@ function picture(store, me) {
     store.me.value = data
   }
   return faceSetting({
-    title: t('settings.face'),
-    shown: () => face({ ...me.value, full_name: me.value.fullname }),
+    title: t('faces.person'),
+    shown: () => face({ ...me.value, full_name: me.value.fullname }, { large: true }),
     address: () => me.value.avatar_url,
     set: async chosen => keep(await store.api.setAvatar(chosen)),
     remove: async () => keep(await store.api.removeAvatar()),
