@@ -105,7 +105,7 @@ function stage(store, shown, close) {
       step('viewer-newer', t('panes.viewerNext'), () => shown.hasNewer.value, shown.newer)),
     h('footer', { class: 'viewer-foot' },
       h('div', { class: 'viewer-facts' },
-        h('p', { class: 'viewer-description', dir: 'auto', hidden: () => !picture().description }, () => picture().description),
+        h('p', { class: 'viewer-description', hidden: () => !picture().description }, h('bdi', null, () => picture().description)),
         h('p', { class: 'quiet small' }, h('bdi', null, who), ' · ', h('time', { datetime: () => picture().created_at, title: () => fullTime(picture().created_at) }, () => dayAndTimeOf(picture().created_at)))),
       h('a', { class: 'button', href: () => source(picture()), download: () => picture().file_name }, t('panes.viewerDownload')),
       h('a', { class: 'button', href: message }, t('panes.viewerMessage'))),
