@@ -161,7 +161,7 @@ impl Server {
         let body = [head.as_bytes(), content, b"\r\n--b--\r\n"].concat();
         let request = self.http.post(format!("{}/api/v1/files/upload-files", self.url)).bearer_auth(token);
         let reply = request.header("content-type", "multipart/form-data; boundary=b").body(body).send().await?;
-        Ok(reply.json::<Value>().await?["data"][0].take())
+        Ok(reply.json::<Value>().await?["data"][0].clone())
     }
 
     /// Accepts an invitation, as somebody without an account.
