@@ -6,6 +6,7 @@
 //! of a transfer.
 
 pub mod backup;
+mod contents;
 pub mod slack;
 pub mod transfer;
 

@@ -5,19 +5,22 @@ use std::{
     collections::HashSet,
     fmt,
     fs::{self, File, TryLockError},
-    io::{self, BufRead, BufReader, Cursor, ErrorKind},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    io::{self, BufRead, BufReader, Cursor},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use crate::{
-    archive::{self, FileContent, FileTotals, Progress},
-    db::{self, snapshot::Snapshot},
+    archive::{
+        Progress,
+        contents::{Contents, DRAFT, Placing, has_content, link_or_copy, make_folder},
+    },
+    db::snapshot::Snapshot,
     domain::files::inventory::{self, Listed},
     error::{Error, Result},
     files::Store,
     id::{FileId, OrganisationId},
-    regular_file, secret,
+    secret,
 };
 
 /// The part with a line for each file: its organisation, its id, its bytes and its SHA-256. It is the first, so that those of many
@@ -25,8 +28,6 @@ use crate::{
 pub(super) const LIST: &str = "files";
 /// The folder of the pool, beside the archives: `<first two digits of the hash>/<hash>`.
 const POOL: &str = "files";
-/// The end of a copy's name until it is whole.
-const DRAFT: &str = ".partial";
 
 /// Where the bytes of a backup's files go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,48 +40,22 @@ pub enum Files {
     InPool,
 }
 
-/// The files of a copy of the database that are on the disk as they should be.
-pub(super) struct List {
-    lines: Vec<Line>,
-    pub totals: FileTotals,
+/// The files that the database of a snapshot names; none where there are none.
+pub(super) fn contents(snapshot: &Snapshot, store: &Store) -> Result<Option<Contents>> {
+    let mut contents = Contents::default();
+    snapshot.read(|conn| {
+        inventory::each(conn, |file| {
+            contents.add(store, file);
+            Ok(())
+        })
+    })?;
+    let is_any = contents.totals.count + contents.totals.missing > 0;
+    Ok(is_any.then_some(contents))
 }
 
-impl List {
-    /// None where the database names no file.
-    pub fn of(snapshot: &Snapshot, store: &Store) -> Result<Option<List>> {
-        let (mut lines, mut totals, mut contents) = (Vec::new(), FileTotals::default(), HashSet::new());
-        snapshot.read(|conn| {
-            inventory::each(conn, |Listed { organisation, id, bytes, sha256 }| {
-                let line = Line { organisation, id, bytes, sha256: secret::hex(&sha256) };
-                // One that the disk has lost or changed must not make every backup fail its proof.
-                if !has_content(&store.path(organisation, id), &line.sha256) {
-                    totals.missing += 1;
-                    return Ok(());
-                }
-                if contents.insert(sha256) {
-                    totals.bytes += bytes;
-                }
-                lines.push(line);
-                Ok(())
-            })
-        })?;
-        (totals.count, totals.contents) = (lines.len() as u64, contents.len() as u64);
-        Ok((totals.count + totals.missing > 0).then_some(List { lines, totals }))
-    }
-
-    /// The list, as a part.
-    pub fn part(&self) -> Cursor<Vec<u8>> {
-        Cursor::new(self.lines.iter().map(Line::to_string).collect::<String>().into_bytes())
-    }
-
-    /// Each content once, opened.
-    pub fn contents<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = Result<FileContent>> + 'a {
-        let mut seen = HashSet::new();
-        self.lines.iter().filter(move |line| seen.insert(&line.sha256)).map(|Line { organisation, id, bytes, sha256 }| {
-            let from = File::open(store.path(*organisation, *id)).map_err(Error::internal)?;
-            Ok(FileContent { sha256: sha256.clone(), bytes: *bytes, from })
-        })
-    }
+/// The list, as a part.
+pub(super) fn part(contents: &Contents) -> Cursor<Vec<u8>> {
+    Cursor::new(contents.files.iter().map(Line::of).map(|line| line.to_string()).collect::<String>().into_bytes())
 }
 
 struct Line {
@@ -91,6 +66,10 @@ struct Line {
 }
 
 impl Line {
+    fn of(&Listed { organisation, id, bytes, sha256 }: &Listed) -> Line {
+        Line { organisation, id, bytes, sha256: secret::hex(&sha256) }
+    }
+
     fn parse(line: &str) -> Result<Line> {
         let fields: Vec<_> = line.split(' ').collect();
         let parsed =
@@ -131,7 +110,7 @@ impl Pool {
     }
 
     /// Adds the files of a list, as hard links where the disk is the same. Nothing is removed while what is returned is held.
-    pub fn add(&self, list: &List, store: &Store, data: &Path, progress: Progress) -> Result<File> {
+    pub fn add(&self, contents: &Contents, store: &Store, data: &Path, progress: Progress) -> Result<File> {
         let failed = |err: io::Error| Error::failed(format!("can't write to {}: {err}", self.0.display()));
         let around = self.0.parent().expect("it is beside archives");
         let owner = if is_within(around, data) { data } else { around };
@@ -139,10 +118,11 @@ impl Pool {
         let lock = File::open(&self.0).map_err(failed)?;
         lock.lock_shared().map_err(failed)?;
         let mut touched = HashSet::new();
-        for (done, Line { organisation, id, sha256, .. }) in list.lines.iter().enumerate() {
-            let (from, to) = (store.path(*organisation, *id), self.path(sha256));
-            progress("keeping files", done as u64, list.totals.count);
-            if is_same(&from, &to) || has_content(&to, sha256) {
+        for (done, Listed { organisation, id, sha256, .. }) in contents.files.iter().enumerate() {
+            let sha256 = secret::hex(sha256);
+            let (from, to) = (store.path(*organisation, *id), self.path(&sha256));
+            progress("keeping files", done as u64, contents.totals.count);
+            if is_same(&from, &to) || has_content(&to, &sha256) {
                 continue;
             }
             let folder = to.parent().expect("it lies in a folder").to_owned();
@@ -232,14 +212,6 @@ impl Source {
     }
 }
 
-fn has_content(path: &Path, sha256: &str) -> bool {
-    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
-        return false;
-    }
-    let sum = regular_file::open(path).and_then(|mut file| archive::copy_with_checksum(&mut file, &mut io::sink(), &mut |_| ()));
-    sum.is_ok_and(|(_, sum)| sum == sha256)
-}
-
 /// Fails if a file of an unpacked list is neither at its source nor in its place. Returns those that are in their places, unchanged.
 pub(super) fn require(list: &Path, source: &Source, store: Option<&Store>, progress: Progress) -> Result<HashSet<FileId>> {
     let lines = read(list)?;
@@ -284,41 +256,18 @@ pub(super) fn put(
         }
         Ok(())
     })?;
-    let mut touched = HashSet::new();
+    let mut placing = Placing::new(store, data);
     for Line { organisation, id, sha256, .. } in lines {
-        let to = store.path(organisation, id);
-        let Some(from) = source.path(&sha256).filter(|_| !in_place.contains(&id)) else { continue };
-        let folder = to.parent().expect("it lies in a folder").to_owned();
-        make_folder(folder.parent().expect("that of its organisation"), data).map_err(failed)?;
-        make_folder(&folder, data).map_err(failed)?;
-        link_or_copy(&from, &to, data).map_err(failed)?;
-        File::open(&to).and_then(|file| file.sync_all()).map_err(failed)?;
-        touched.extend([folder.parent().expect("that of its organisation").to_owned(), store.folder().to_owned(), folder]);
+        if let Some(from) = source.path(&sha256).filter(|_| !in_place.contains(&id)) {
+            placing.place(&from, organisation, id).map_err(failed)?;
+        }
     }
-    touched.iter().try_for_each(|folder| File::open(folder)?.sync_all()).map_err(failed)
+    placing.sync().map_err(failed)
 }
 
 fn read(list: &Path) -> Result<Vec<Line>> {
     let lines = BufReader::new(File::open(list).map_err(Error::internal)?).lines();
     lines.map(|line| Line::parse(&line.map_err(Error::internal)?)).collect()
-}
-
-/// Gives a file a second name where the disk is the same and it is the data folder's owner's, and else a copy. Whatever had the name is
-/// replaced.
-fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()> {
-    remove(to)?;
-    // Whoever else owns it could change it later, and a link to another place would lead there.
-    let is_own = fs::symlink_metadata(from).is_ok_and(|found| found.is_file() && owns(data, &found));
-    if is_own && fs::hard_link(from, to).is_ok() {
-        return Ok(());
-    }
-    let draft = to.with_extension(format!("{}{DRAFT}", std::process::id()));
-    remove(&draft)?;
-    let mut copy = File::options().create_new(true).write(true).mode(0o600).open(&draft)?;
-    io::copy(&mut regular_file::open(from)?, &mut copy)?;
-    copy.sync_all()?;
-    db::give_to_folder_owner(&draft, data)?;
-    fs::rename(draft, to)
 }
 
 /// Whether it is a folder itself: others may write beside backups, and a link would lead elsewhere.
@@ -330,27 +279,6 @@ fn is_folder(path: &Path) -> bool {
 fn is_same(one: &Path, other: &Path) -> bool {
     let inode = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
     inode(one).is_some_and(|found| inode(other) == Some(found))
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
-        _ => Ok(()),
-    }
-}
-
-fn owns(folder: &Path, file: &fs::Metadata) -> bool {
-    fs::metadata(folder).is_ok_and(|folder| folder.uid() == file.uid())
-}
-
-/// Makes a folder of the owner of another alone, unless it is there.
-fn make_folder(folder: &Path, owner: &Path) -> io::Result<()> {
-    match fs::DirBuilder::new().mode(0o700).create(folder) {
-        Ok(()) => db::give_to_folder_owner(folder, owner),
-        // A link could lead out of the folder.
-        Err(err) if err.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
-        Err(err) => Err(err),
-    }
 }
 
 /// Whether a folder is inside the data folder. What a command writes there belongs to the owner of the data folder, even if

@@ -14,7 +14,7 @@ use std::{
 
 use rustix::process::geteuid;
 
-use self::files::{List, Pool, Source, is_within};
+use self::files::{Pool, Source, is_within};
 pub use self::{
     files::Files,
     restore::{Restored, restore},
@@ -191,7 +191,7 @@ fn write_and_hold<W: Write>(
     // Before the copy: what it names must be there until it is kept.
     let _held = store.as_ref().map(Store::hold).transpose().map_err(Error::internal)?;
     let snapshot = snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
-    let list = store.as_ref().map_or(Ok(None), |store| List::of(&snapshot, store))?;
+    let contents = store.as_ref().map_or(Ok(None), |store| files::contents(&snapshot, store))?;
     let Snapshot { mut file, version, tables, .. } = snapshot;
     // Read after the database, which may hold what a new key has sealed meanwhile; a key file only gains keys.
     let key = db::existing_key(data)?;
@@ -199,15 +199,15 @@ fn write_and_hold<W: Write>(
     let mut parts: Vec<Content<Box<dyn ReadSeek>>> = Vec::new();
     let (mut totals, mut pool) = (None, None);
     let mut behind: Box<dyn Iterator<Item = Result<FileContent>>> = Box::new(std::iter::empty());
-    if let Some((list, store)) = list.as_ref().zip(store.as_ref()) {
-        totals = Some(list.totals);
+    if let Some((contents, store)) = contents.as_ref().zip(store.as_ref()) {
+        totals = Some(contents.totals);
         if files == Files::InPool {
-            pool = Some(Pool::beside(beside).add(list, store, data, progress)?);
-            totals = Some(FileTotals { contents: 0, ..list.totals });
+            pool = Some(Pool::beside(beside).add(contents, store, data, progress)?);
+            totals = Some(FileTotals { contents: 0, ..contents.totals });
         } else {
-            behind = Box::new(list.contents(store));
+            behind = Box::new(contents.each(store));
         }
-        parts.push(Content { name: files::LIST, from: Box::new(list.part()) });
+        parts.push(Content { name: files::LIST, from: Box::new(files::part(contents)) });
     }
     parts.push(Content { name: db::FILE, from: Box::new(file) });
     parts.push(Content { name: db::KEY, from: Box::new(Cursor::new(key)) });

@@ -1,0 +1,135 @@
+//! The files of messages in archives: those that are on the disk as their rows say, and the way of one to its place.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    archive::{self, FileContent, FileTotals},
+    db,
+    domain::files::inventory::Listed,
+    error::{Error, Result},
+    files::Store,
+    id::{FileId, OrganisationId},
+    regular_file, secret,
+};
+
+/// The end of a copy's name until it is whole.
+pub(super) const DRAFT: &str = ".partial";
+
+/// Files whose contents are on the disk as they should be.
+#[derive(Default)]
+pub struct Contents {
+    pub files: Vec<Listed>,
+    pub totals: FileTotals,
+    seen: HashSet<secret::Hash>,
+}
+
+impl Contents {
+    /// Adds a file. One that the disk has lost or changed is counted alone: it must not make every archive fail its proof.
+    pub fn add(&mut self, store: &Store, file: Listed) {
+        if !has_content(&store.path(file.organisation, file.id), &secret::hex(&file.sha256)) {
+            self.totals.missing += 1;
+            return;
+        }
+        self.totals.count += 1;
+        if self.seen.insert(file.sha256) {
+            self.totals.contents += 1;
+            self.totals.bytes += file.bytes;
+        }
+        self.files.push(file);
+    }
+
+    /// Each content once, opened.
+    pub fn each<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = Result<FileContent>> + 'a {
+        let mut seen = HashSet::new();
+        self.files.iter().filter(move |file| seen.insert(file.sha256)).map(|Listed { organisation, id, bytes, sha256 }| {
+            let from = File::open(store.path(*organisation, *id)).map_err(Error::internal)?;
+            Ok(FileContent { sha256: secret::hex(sha256), bytes: *bytes, from })
+        })
+    }
+}
+
+/// Puts files in their places in a data folder.
+pub struct Placing<'a> {
+    store: &'a Store,
+    data: &'a Path,
+    /// Folders with names that are not on disk yet.
+    touched: HashSet<PathBuf>,
+}
+
+impl Placing<'_> {
+    pub fn new<'a>(store: &'a Store, data: &'a Path) -> Placing<'a> {
+        Placing { store, data, touched: HashSet::new() }
+    }
+
+    /// Puts a file in its place, on disk but for its name.
+    pub fn place(&mut self, from: &Path, organisation: OrganisationId, id: FileId) -> io::Result<()> {
+        let to = self.store.path(organisation, id);
+        let folder = to.parent().expect("it lies in a folder");
+        let of_organisation = folder.parent().expect("that of its organisation");
+        make_folder(of_organisation, self.data)?;
+        make_folder(folder, self.data)?;
+        link_or_copy(from, &to, self.data)?;
+        File::open(&to)?.sync_all()?;
+        self.touched.extend([of_organisation, self.store.folder(), folder].map(Path::to_owned));
+        Ok(())
+    }
+
+    /// Puts the names of all on disk.
+    pub fn sync(self) -> io::Result<()> {
+        self.touched.iter().try_for_each(|folder| File::open(folder)?.sync_all())
+    }
+}
+
+/// Whether a path is a file, and no link, with a content of this SHA-256.
+pub(super) fn has_content(path: &Path, sha256: &str) -> bool {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        return false;
+    }
+    let sum = regular_file::open(path).and_then(|mut file| archive::copy_with_checksum(&mut file, &mut io::sink(), &mut |_| ()));
+    sum.is_ok_and(|(_, sum)| sum == sha256)
+}
+
+/// Gives a file a second name where the disk is the same and it is the data folder's owner's, and else a copy. Whatever had the name is
+/// replaced.
+pub(super) fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()> {
+    remove(to)?;
+    // Whoever else owns it could change it later, and a link to another place would lead there.
+    let is_own = fs::symlink_metadata(from).is_ok_and(|found| found.is_file() && owns(data, &found));
+    if is_own && fs::hard_link(from, to).is_ok() {
+        return Ok(());
+    }
+    let draft = to.with_extension(format!("{}{DRAFT}", std::process::id()));
+    remove(&draft)?;
+    let mut copy = File::options().create_new(true).write(true).mode(0o600).open(&draft)?;
+    io::copy(&mut regular_file::open(from)?, &mut copy)?;
+    copy.sync_all()?;
+    db::give_to_folder_owner(&draft, data)?;
+    fs::rename(draft, to)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
+        _ => Ok(()),
+    }
+}
+
+fn owns(folder: &Path, file: &fs::Metadata) -> bool {
+    fs::metadata(folder).is_ok_and(|folder| folder.uid() == file.uid())
+}
+
+/// Makes a folder of the owner of another alone, unless it is there.
+pub(super) fn make_folder(folder: &Path, owner: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => db::give_to_folder_owner(folder, owner),
+        // A link could lead out of the folder.
+        Err(err) if err.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
+        Err(err) => Err(err),
+    }
+}
