@@ -68,7 +68,7 @@
 //! domain/reading_costs: messages, organisations, public, text, webhooks
 //! domain/channel_purging: files, messages, slice_byte_budget, webhooks
 //! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
-//! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
+//! domain/transfer: accounts, channels, faces, files, messages, organisations, rights, text, webhooks
 //! domain/unfinished_accounts: access, account_erasure, accounts
 //! domain/account_erasure: accounts, channels, deferred_work, faces, organisations
 //! domain/consistency: messages

@@ -209,6 +209,19 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The hash that is written in 64 hexadecimal digits.
+pub fn unhex(digits: &str) -> Option<Hash> {
+    let mut hash = Hash::default();
+    let (pairs, []) = digits.as_bytes().as_chunks() else { return None };
+    if pairs.len() != hash.len() {
+        return None;
+    }
+    for (byte, [high, low]) in hash.iter_mut().zip(pairs) {
+        *byte = (char::from(*high).to_digit(16)? << 4 | char::from(*low).to_digit(16)?) as u8;
+    }
+    Some(hash)
+}
+
 /// A token of 256 random bits: 43 characters of base64url.
 pub fn random_token() -> String {
     BASE64_URL_SAFE_NO_PAD.encode(random::<32>())

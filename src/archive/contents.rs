@@ -29,10 +29,15 @@ pub struct Contents {
     seen: HashSet<secret::Hash>,
 }
 
+/// Whether the disk has a file as its row says.
+pub fn is_whole(store: &Store, file: &Listed) -> bool {
+    has_content(&store.path(file.organisation, file.id), &secret::hex(&file.sha256))
+}
+
 impl Contents {
     /// Adds a file. One that the disk has lost or changed is counted alone: it must not make every archive fail its proof.
-    pub fn add(&mut self, store: &Store, file: Listed) {
-        if !has_content(&store.path(file.organisation, file.id), &secret::hex(&file.sha256)) {
+    pub fn add(&mut self, file: Listed, is_whole: bool) {
+        if !is_whole {
             self.totals.missing += 1;
             return;
         }
@@ -52,6 +57,17 @@ impl Contents {
             Ok(FileContent { sha256: secret::hex(sha256), bytes: *bytes, from })
         })
     }
+}
+
+/// The files of a data folder, which are its owner's whoever opens them; makes their folder if there is none.
+pub fn open_store(data: &Path) -> Result<Store> {
+    let store = Store::open(data)?;
+    let give = || -> io::Result<()> {
+        db::give_to_folder_owner(store.folder(), data)?;
+        fs::read_dir(store.folder())?.flatten().try_for_each(|entry| db::give_to_folder_owner(&entry.path(), data))
+    };
+    give().map_err(|err| Error::failed(format!("can't write to {}: {err}", store.folder().display())))?;
+    Ok(store)
 }
 
 /// Puts files in their places in a data folder.

@@ -8,6 +8,7 @@
 pub mod backup;
 mod contents;
 pub mod slack;
+mod staged_files;
 pub mod transfer;
 
 use std::{
@@ -75,7 +76,7 @@ pub struct Manifest {
     pub files: Option<FileTotals>,
 }
 
-/// The files of messages of a backup. One of its parts lists them.
+/// The files of messages in an archive. One of its parts lists them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTotals {
     pub count: u64,

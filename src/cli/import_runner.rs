@@ -28,9 +28,9 @@ pub fn find_organisation(folder: &Path, organisation: Option<&str>) -> Result<Op
 /// Runs an import with a function that runs its write transactions.
 pub fn run_with_writer(folder: &Path, dry_run: DryRun, import: impl FnOnce(Writer) -> Result<Report>) -> Result<Report> {
     if dry_run.dry_run {
-        return folder::rehearse(folder, |tx| import(&mut |work| work(tx)));
+        return folder::rehearse(folder, |tx| import(Writer { write: &mut |work| work(tx), is_rehearsal: true }));
     }
-    import(&mut |work| folder::change(folder, work))
+    import(Writer { write: &mut |work| folder::change(folder, work), is_rehearsal: false })
 }
 
 /// Prints what was imported, and what was not.

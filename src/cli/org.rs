@@ -1,8 +1,12 @@
 //! `tidings org …`
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -12,7 +16,7 @@ use super::{
     shared_args::{Limit, email_address},
 };
 use crate::{
-    archive::transfer,
+    archive::{FileTotals, Manifest, transfer},
     db,
     domain::organisations::by_operator,
     error::{Error, Result},
@@ -46,13 +50,16 @@ pub enum Command {
     },
     /// Delete an organisation: it disappears for its members
     Delete(Subject),
-    /// Export an organisation into a file: people, channels, messages, webhooks without their secrets
+    /// Export an organisation into a file: people, channels, messages with their files, webhooks without their secrets
     Export {
         #[command(flatten)]
         organisation: Subject,
         /// File to write, as in engines.tar.zst
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Leave the files of messages out: of a message without words, their names are the text
+        #[arg(long)]
+        without_files: bool,
     },
     /// Import an organisation from a file that `tidings org export` has made on another server
     ///
@@ -69,6 +76,18 @@ pub enum Command {
         #[command(flatten)]
         dry_run: DryRun,
     },
+}
+
+/// What an export has.
+#[derive(Serialize)]
+struct Exported {
+    /// Records of each part.
+    #[serde(flatten)]
+    tables: BTreeMap<String, u64>,
+    files: u64,
+    bytes_of_files: u64,
+    /// Files that are missing on the disk, or altered.
+    missing_files: u64,
 }
 
 /// The organisation that a command is about.
@@ -97,13 +116,14 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             })?;
             output.done(&format!("{email} owns {organisation}"), &json!({ "organisation": organisation, "owner": email }))
         }
-        Command::Export { organisation: Subject { organisation }, file } => {
+        Command::Export { organisation: Subject { organisation }, file, without_files } => {
             if file == Path::new("-") {
                 return Err(Error::failed("an export is written to a file only: name one, as in engines.tar.zst"));
             }
             let id = db::read_once(folder, |conn| by_operator::find(conn, &organisation))?;
-            let manifest = transfer::export(folder, id, &file, &mut bar())?;
-            output.one(&manifest.tables)
+            let Manifest { tables, files, .. } = transfer::export(folder, id, !without_files, &file, &mut bar())?;
+            let FileTotals { count, bytes, missing, .. } = files.unwrap_or_default();
+            output.one(&Exported { tables, files: count, bytes_of_files: bytes, missing_files: missing })
         }
         Command::Import { file, organisation, dry_run } => {
             let into = import_runner::find_organisation(folder, organisation.as_deref())?;

@@ -9,8 +9,8 @@ pub fn note(tx: &mut Tx) -> Result<()> {
     let base_url = tx.site().base_url.clone();
     let before: Option<String> =
         tx.query_row("select value from meta where key = 'base_url'", [], |row| row.get(0)).optional()?;
-    if let Some(before) = before.filter(|before| *before != base_url) {
-        faces::follow_base_url(tx, &before, &base_url)?;
+    if before.is_none_or(|before| before != base_url) {
+        faces::follow_base_url(tx)?; // an import may have come before the first server
     }
     tx.execute(
         "insert into meta (key, value) values ('base_url', ?1) on conflict (key) do update set value = excluded.value

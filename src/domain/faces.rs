@@ -56,12 +56,15 @@ pub fn get(conn: &Connection, id: FaceId, size: CopySize) -> Result<Vec<u8>> {
 }
 
 /// Gives all faces the address that the server has now.
-pub(super) fn follow_base_url(tx: &Tx, before: &str, now: &str) -> Result<()> {
-    for (table, column) in [("users", "avatar_url"), ("organisations", "logo_url")] {
-        let sql = format!(
-            "update {table} set {column} = ?2 || substr({column}, length(?1) + 1) where substr({column}, 1, length(?1)) = ?1"
-        );
-        tx.execute(&sql, (format!("{before}{PATH}"), format!("{now}{PATH}")))?;
+pub(super) fn follow_base_url(tx: &Tx) -> Result<()> {
+    let mut select = tx.prepare("select id, owner from faces")?;
+    let faces = select.query_map([], |row| row.try_into())?.collect::<rusqlite::Result<Vec<(FaceId, [u8; 16])>>>()?;
+    for (id, owner) in faces {
+        for (table, column) in [("users", "avatar_url"), ("organisations", "logo_url")] {
+            let sql = format!("update {table} set {column} = ?2 where id = ?1 and {column} like ?3");
+            let address = format!("{}{PATH}{id}", tx.site().base_url);
+            tx.prepare_cached(&sql)?.execute((owner, address, format!("%{PATH}{id}")))?;
+        }
     }
     Ok(())
 }

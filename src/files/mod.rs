@@ -14,7 +14,7 @@ mod store;
 mod turns;
 
 pub use self::{
-    content::{recognise, shows_in_place},
+    content::{is_decoded, of_file, recognise, shows_in_place},
     incoming::{Incoming, Stored},
     reading::Transferred,
     store::{BUFFER, Store},

@@ -79,7 +79,8 @@ impl Store {
         self.root.join(organisation.to_string()).join(&name[name.len() - 2..]).join(name)
     }
 
-    pub(super) fn incoming(&self, id: FileId) -> PathBuf {
+    /// Where a file lies while it arrives.
+    pub fn incoming(&self, id: FileId) -> PathBuf {
         self.root.join(INCOMING).join(id.to_string())
     }
 

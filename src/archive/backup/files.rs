@@ -13,7 +13,7 @@ use std::{
 use crate::{
     archive::{
         Progress,
-        contents::{Contents, DRAFT, Placing, has_content, link_or_copy, make_folder},
+        contents::{Contents, DRAFT, Placing, has_content, is_whole, link_or_copy, make_folder},
     },
     db::snapshot::Snapshot,
     domain::files::inventory::{self, Listed},
@@ -45,8 +45,8 @@ pub(super) fn contents(snapshot: &Snapshot, store: &Store) -> Result<Option<Cont
     let mut contents = Contents::default();
     snapshot.read(|conn| {
         inventory::each(conn, |file| {
-            contents.add(store, file);
-            Ok(())
+            let is_whole = is_whole(store, &file);
+            contents.add(file, is_whole);
         })
     })?;
     let is_any = contents.totals.count + contents.totals.missing > 0;

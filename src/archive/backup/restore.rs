@@ -14,7 +14,7 @@ use std::{
 
 use super::files::{self, Pool, Source};
 use crate::{
-    archive::{self, Destination, Manifest, Progress, Scope},
+    archive::{self, Destination, Manifest, Progress, Scope, contents::open_store},
     db::{self, snapshot},
     error::{Error, Result},
     files::Store,
@@ -70,11 +70,7 @@ pub fn restore(
         fs::rename(staging.join(part), folder.join(part)).map_err(failed)?;
     }
     if let Some(source) = source {
-        let store = Store::open(folder)?;
-        db::give_to_folder_owner(store.folder(), folder).map_err(failed)?;
-        for entry in fs::read_dir(store.folder()).map_err(failed)?.flatten() {
-            db::give_to_folder_owner(&entry.path(), folder).map_err(failed)?;
-        }
+        let store = open_store(folder)?;
         let kept = store.folder().join(now.strftime(db::FORMER));
         files::put(&staging.join(files::LIST), &source, &in_place, &store, folder, &kept)?;
     }

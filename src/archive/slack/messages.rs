@@ -100,6 +100,7 @@ impl Translator<'_, '_> {
             edited_at,
             deleted_at: is_deleted.then_some(at),
             reactions,
+            files: Vec::new(),
         }))
     }
 

@@ -27,6 +27,7 @@ use self::{
 use crate::{
     archive::{
         Progress,
+        staged_files::StagedFiles,
         transfer::{Batches, RECORD, SPACE_KEPT, Writer, fingerprint, unreadable},
     },
     db::{self, Tx},
@@ -61,8 +62,8 @@ pub enum Target {
     Existing { id: OrganisationId, owner: String },
 }
 
-/// Imports the zip of an export into the database of the folder `data`, to which `write` writes.
-pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress: Progress) -> Result<Report> {
+/// Imports the zip of an export into the database of the folder `data`, to which `writer` writes.
+pub fn import(data: &Path, from: &Path, target: Target, writer: Writer, progress: Progress) -> Result<Report> {
     let failed = unreadable(from);
     let mut file = regular_file::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
@@ -74,9 +75,10 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
         Target::Existing { id, .. } => *id,
     };
     if let Target::New { name, owner } = &target {
-        write(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
+        (writer.write)(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
     }
-    let batches = Batches::new(Import::new(source, None).with_orphan_replies_as_posts(), write);
+    let files = StagedFiles::new(data)?;
+    let batches = Batches::new(Import::new(source, None).with_orphan_replies_as_posts(), writer, files);
     let people = People::new(organisation, overview.began);
     let mut export = Export {
         organisation,
@@ -339,6 +341,7 @@ fn organisation(id: OrganisationId, name: String, owner: UserId, began: Time) ->
         location,
         country,
         logo_url,
+        logo: None,
         owner,
         created_at: began,
         updated_at: began,

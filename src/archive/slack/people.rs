@@ -125,6 +125,7 @@ impl People {
             first_name: String::new(),
             last_name: String::new(),
             avatar_url: String::new(),
+            face: None,
             is_active: email.is_some(),
             created_at: self.began,
             bot: None,

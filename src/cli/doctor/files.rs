@@ -36,7 +36,6 @@ pub fn check(data: &Path, conn: &Connection) -> Result<Vec<Finding>> {
             Ok(_) => altered.push(path),
             Err(_) => missing.push(path),
         }
-        Ok(())
     })?;
     store.each_written_before(Time::now() - removal::NAMED_WITHIN, |organisation, ids| {
         unnamed.extend(removal::unknown(conn, &ids)?.into_iter().map(|id| store.path(organisation, id)));

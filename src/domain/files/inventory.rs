@@ -20,14 +20,26 @@ pub struct Listed {
 }
 
 /// Calls `found` with each file that is not deleted.
-pub fn each(conn: &Connection, mut found: impl FnMut(Listed) -> Result<()>) -> Result<()> {
+pub fn each(conn: &Connection, mut found: impl FnMut(Listed)) -> Result<()> {
     let mut select = conn.prepare("select organisation_id, id, size, sha256 from files where deleted_at is null")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let bytes: i64 = row.get(2)?;
-        found(Listed { organisation: row.get(0)?, id: row.get(1)?, bytes: bytes.cast_unsigned(), sha256: row.get(3)? })?;
+    for file in select.query_map([], listed)? {
+        found(file?);
     }
     Ok(())
+}
+
+/// The files that messages of an organisation's channels show.
+pub fn shown(conn: &Connection, of: OrganisationId) -> Result<Vec<Listed>> {
+    let mut select = conn.prepare(
+        "select f.organisation_id, f.id, f.size, f.sha256 from channels c cross join files f on f.channel_id = c.id
+         where c.organisation_id = ?1 and c.deleted_at is null and f.deleted_at is null",
+    )?;
+    Ok(select.query_map([of], listed)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn listed(row: &Row) -> rusqlite::Result<Listed> {
+    let bytes: i64 = row.get(2)?;
+    Ok(Listed { organisation: row.get(0)?, id: row.get(1)?, bytes: bytes.cast_unsigned(), sha256: row.get(3)? })
 }
 
 /// A file, as administrators see it.

@@ -2,6 +2,7 @@
 //!
 //! [`readable`] alone says who may read a file. Whatever leads to one asks it at each request.
 
+pub mod importing;
 pub mod inventory;
 pub mod links;
 pub mod lists;

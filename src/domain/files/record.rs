@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    db::{Columns, text_enum},
+    db::{Columns, Tx, text_enum},
     error::{Error, Result},
     id::{ChannelId, FileId, MessageId, OrganisationId, UserId},
     pictures::{Appearance, Color},
@@ -105,6 +105,40 @@ impl File {
         let (organisation, user, sha256, sent_size) = (columns.take()?, columns.take()?, columns.take()?, columns.take()?);
         let message = columns.take::<Option<ChannelId>>()?.zip(columns.take()?);
         Ok(File { media, organisation, user, sha256, sent_size, message })
+    }
+}
+
+impl File {
+    /// Writes the row of a file that no message has taken yet, and counts its bytes.
+    pub(super) fn insert(&self, tx: &Tx) -> Result<()> {
+        let File { media, organisation, user, sha256, sent_size, .. } = self;
+        tx.prepare_cached(
+            "insert into files (id, organisation_id, user_id, name, mime_type, kind, size, width, height, sha256, created_at,
+               color, is_animated, sent_size)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, nullif(?14, ?7))",
+        )?
+        .execute((
+            media.id,
+            organisation,
+            user,
+            &media.name,
+            &media.mime_type,
+            FileKind::of(&media.mime_type),
+            media.size,
+            media.picture.map(|picture| picture.width),
+            media.picture.map(|picture| picture.height),
+            sha256,
+            media.created_at,
+            media.picture.map(|picture| String::from(picture.color)),
+            media.picture.is_some_and(|picture| picture.is_animated),
+            sent_size,
+        ))?;
+        tx.prepare_cached(
+            "insert into file_totals (organisation_id, bytes) values (?1, ?2)
+             on conflict (organisation_id) do update set bytes = bytes + excluded.bytes",
+        )?
+        .execute((organisation, media.size))?;
+        Ok(())
     }
 }
 

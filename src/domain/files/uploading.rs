@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 
 use super::{
     names::clean_name,
-    record::{File, FileKind, Media},
+    record::{File, Media},
 };
 use crate::{
     db::{Tx, View},
@@ -80,32 +80,8 @@ fn insert(tx: &Tx, caller: Caller, organisation: OrganisationId, new: New) -> Re
         created_at: tx.now(),
         base_url: tx.site().base_url.clone(),
     };
-    let kind = FileKind::of(new.mime_type);
-    tx.prepare_cached(
-        "insert into files (id, organisation_id, user_id, name, mime_type, kind, size, width, height, sha256, created_at,
-           color, is_animated, sent_size)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, nullif(?14, ?7))",
-    )?
-    .execute((
-        media.id,
-        organisation,
-        caller.user,
-        &media.name,
-        &media.mime_type,
-        kind,
-        media.size,
-        media.picture.map(|picture| picture.width),
-        media.picture.map(|picture| picture.height),
-        new.sha256,
-        media.created_at,
-        media.picture.map(|picture| String::from(picture.color)),
-        media.picture.is_some_and(|picture| picture.is_animated),
-        new.sent_size as i64,
-    ))?;
-    tx.prepare_cached(
-        "insert into file_totals (organisation_id, bytes) values (?1, ?2)
-         on conflict (organisation_id) do update set bytes = bytes + excluded.bytes",
-    )?
-    .execute((organisation, media.size))?;
-    Ok(File { media, organisation, user: caller.user, sha256: new.sha256, sent_size: new.sent_size as i64, message: None })
+    let (sha256, sent_size) = (new.sha256, new.sent_size as i64);
+    let file = File { media, organisation, user: caller.user, sha256, sent_size, message: None };
+    file.insert(tx)?;
+    Ok(file)
 }

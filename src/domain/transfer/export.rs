@@ -1,24 +1,31 @@
 //! Reads an organisation's records, in one read transaction of the caller's.
 
-use std::io::Write;
+use std::{collections::HashMap, io::Write};
 
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 use url::Url;
 
-use super::records::{Bot, Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook};
+use super::records::{
+    Base64, Bot, Channel, ChannelMember, File, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook,
+};
 use crate::{
     db::Columns,
     domain::{
         channels::direct_messages,
+        files::Media,
         webhooks::{subscription::Subscription, trigger_words::TriggerWords},
     },
     error::{Error, Result},
-    id::{OrganisationId, UserId},
+    id::{FileId, OrganisationId, UserId},
+    secret::{self, Hash},
 };
 
+/// Files that are exported, with the SHA-256 of their contents.
+pub type Files = HashMap<FileId, Hash>;
+
 /// Writes a part's records, each on a line. Returns their number.
-pub fn write_part(conn: &Connection, part: &str, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+pub fn write_part(conn: &Connection, part: &str, of: OrganisationId, files: &Files, to: &mut dyn Write) -> Result<u64> {
     match part {
         "people.jsonl" => lines(conn, PEOPLE, [of], person, to),
         "organisation.jsonl" => lines(conn, ORGANISATION, [of], organisation, to),
@@ -26,7 +33,7 @@ pub fn write_part(conn: &Connection, part: &str, of: OrganisationId, to: &mut dy
         "members.jsonl" => lines(conn, MEMBERS, [of], member, to),
         "channels.jsonl" => channels(conn, of, to),
         "channel_members.jsonl" => channel_members(conn, of, to),
-        "messages.jsonl" => messages(conn, of, to),
+        "messages.jsonl" => messages(conn, of, files, to),
         "webhooks.jsonl" => lines(conn, WEBHOOKS, [of], webhook, to),
         _ => Err(Error::internal(format!("{part} is no part of an export"))),
     }
@@ -53,8 +60,9 @@ fn line(record: &impl Serialize, mut to: &mut dyn Write) -> Result<()> {
 }
 
 const ORGANISATION: &str =
-    "select id, name, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at
-    from organisations where id = ?1";
+    "select o.id, name, description, email, industry, location, country, iif(f.id is null, logo_url, ''), f.small, f.large, owner_id,
+      created_at, updated_at
+    from organisations o left join faces f on f.owner = o.id where o.id = ?1";
 
 fn organisation(row: &Row) -> rusqlite::Result<Organisation> {
     let mut columns = Columns::of_row(row);
@@ -67,17 +75,25 @@ fn organisation(row: &Row) -> rusqlite::Result<Organisation> {
         location: columns.take()?,
         country: columns.take()?,
         logo_url: columns.take()?,
+        logo: face(&mut columns)?,
         owner: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })
 }
 
+/// The picture of a person or an organisation that the server keeps.
+fn face(columns: &mut Columns) -> rusqlite::Result<Option<[Base64; 2]>> {
+    let (small, large): (Option<Vec<u8>>, _) = (columns.take()?, columns.take()?);
+    Ok(small.zip(large).map(|(small, large)| [small, large].map(Base64)))
+}
+
 /// All whom the other records name.
 const PEOPLE: &str =
     "with live as materialized (select id, owner_id, created_by from channels where organisation_id = ?1 and deleted_at is null)
-    select id, email, username, first_name, last_name, avatar_url, is_active, created_at, b.owner_id, b.description
-    from users left join bots b on b.user_id = id where id in (
+    select u.id, email, username, first_name, last_name, iif(f.id is null, avatar_url, ''), f.small, f.large, is_active, created_at,
+      b.owner_id, b.description
+    from users u left join bots b on b.user_id = u.id left join faces f on f.owner = u.id where u.id in (
       select user_id from organisation_members where organisation_id = ?1
       union select owner_id from live union select created_by from live
       union select user_id from channel_members where channel_id in (select id from live)
@@ -87,7 +103,7 @@ const PEOPLE: &str =
       union select r.user_id from reactions r join messages m on m.n = r.n where m.channel_id in (select id from live)
       union select owner_id from webhooks where channel_id in (select id from live) and deleted_at is null
       union select owner_id from bots where organisation_id = ?1)
-    order by id";
+    order by u.id";
 
 fn person(row: &Row) -> rusqlite::Result<Person> {
     let mut columns = Columns::of_row(row);
@@ -98,6 +114,7 @@ fn person(row: &Row) -> rusqlite::Result<Person> {
         first_name: columns.take()?,
         last_name: columns.take()?,
         avatar_url: columns.take()?,
+        face: face(&mut columns)?,
         is_active: columns.take()?,
         created_at: columns.take()?,
         bot: bot(columns.take()?, columns.take()?),
@@ -219,21 +236,19 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
     })
 }
 
-/// Files don't move: of a message that is files alone, their names do.
-const MESSAGES: &str = "select m.n, m.id, m.channel_id, (select r.id from messages r where r.n = m.root), m.user_id, m.username, m.avatar_url,
-      iif(trim(m.content) = '' and m.media is not null,
-        (select group_concat(file.value ->> 'name', char(10)) from json_each(m.media) file), m.content),
-      m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.pinned_by,
+const MESSAGES: &str = "select m.n, m.media, m.id, m.channel_id, (select r.id from messages r where r.n = m.root), m.user_id, m.username, m.avatar_url,
+      m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.pinned_by,
       m.created_at, m.updated_at, m.edited_at, m.deleted_at
     from messages m cross join channels c on c.id = m.channel_id where c.organisation_id = ?1 and c.deleted_at is null order by m.n";
 
-fn messages(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+fn messages(conn: &Connection, of: OrganisationId, files: &Files, to: &mut dyn Write) -> Result<u64> {
     let mut given =
         conn.prepare("select emoji, user_id, created_at from reactions where n = ?1 order by created_at, user_id, emoji")?;
     let (mut select, mut written) = (conn.prepare(MESSAGES)?, 0);
     let mut rows = select.query([of])?;
     while let Some(row) = rows.next()? {
-        let (n, mut message) = message(row)?;
+        let (n, mut message, media) = message(row)?;
+        message.show(media, files);
         if message.deleted_at.is_none() {
             message.reactions = given.query_map([n], reaction)?.collect::<rusqlite::Result<_>>()?;
         }
@@ -243,9 +258,28 @@ fn messages(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result
     Ok(written)
 }
 
-fn message(row: &Row) -> Result<(i64, Message)> {
+impl Message {
+    /// Shows the media that are exported. The names of the others stand for a message that would show nothing.
+    fn show(&mut self, media: Vec<Media>, files: &Files) {
+        let names = media.iter().map(|media| media.name.as_str()).collect::<Vec<_>>().join("\n");
+        self.files = media.into_iter().filter_map(|media| files.get(&media.id).map(|sha256| File::new(media, *sha256))).collect();
+        if self.files.is_empty() && self.content.trim().is_empty() {
+            self.content = names;
+        }
+    }
+}
+
+impl File {
+    fn new(media: Media, sha256: Hash) -> File {
+        let Media { id, name, mime_type, size, picture, description, created_at, .. } = media;
+        File { id, name, mime_type, size, sha256: secret::hex(&sha256), picture, description, created_at }
+    }
+}
+
+/// The message, its number, and what it shows.
+fn message(row: &Row) -> Result<(i64, Message, Vec<Media>)> {
     let mut columns = Columns::of_row(row);
-    let n = columns.take()?;
+    let (n, media): (_, Option<String>) = (columns.take()?, columns.take()?);
     let message = Message {
         id: columns.take()?,
         channel: columns.take()?,
@@ -267,8 +301,9 @@ fn message(row: &Row) -> Result<(i64, Message)> {
         edited_at: columns.take()?,
         deleted_at: columns.take()?,
         reactions: Vec::new(),
+        files: Vec::new(),
     };
-    Ok((n, message))
+    Ok((n, message, Media::of_column(media.as_deref(), "")))
 }
 
 fn reaction(row: &Row) -> rusqlite::Result<Reaction> {

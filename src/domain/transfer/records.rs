@@ -3,13 +3,15 @@
 //! People are named by their identifier on the exporting server, and matched by their address on the importing one. All other
 //! identifiers stay as they are, so that a second import finds what the first has written.
 
+use base64::{DecodeError, Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     domain::{messages::mentions::Mention, text::format_characters},
     error::{Error, Result},
     formats::bounded_lists::deserialize_bounded,
-    id::{ChannelId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
+    id::{ChannelId, FileId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
+    pictures::Appearance,
     time::Time,
 };
 
@@ -80,13 +82,36 @@ pub struct Person {
     pub first_name: String,
     #[serde(deserialize_with = "format_characters::deserialize_legacy_name")]
     pub last_name: String,
+    /// Of a picture elsewhere.
     pub avatar_url: String,
+    /// The picture that the server keeps, in its two sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub face: Option<[Base64; 2]>,
     /// Whether the account is enabled.
     pub is_active: bool,
     pub created_at: Time,
     /// None for a person, and for a bot that was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bot: Option<Bot>,
+}
+
+/// Bytes, in base64 (RFC 4648).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Base64(pub Vec<u8>);
+
+impl From<Base64> for String {
+    fn from(Base64(bytes): Base64) -> String {
+        BASE64_STANDARD.encode(bytes)
+    }
+}
+
+impl TryFrom<String> for Base64 {
+    type Error = DecodeError;
+
+    fn try_from(text: String) -> Result<Base64, DecodeError> {
+        BASE64_STANDARD.decode(text).map(Base64)
+    }
 }
 
 /// What a bot's account has beside a person's.
@@ -106,7 +131,11 @@ pub struct Organisation {
     pub industry: String,
     pub location: String,
     pub country: String,
+    /// Of a picture elsewhere.
     pub logo_url: String,
+    /// The picture that the server keeps, in its two sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logo: Option<[Base64; 2]>,
     pub owner: UserId,
     pub created_at: Time,
     pub updated_at: Time,
@@ -224,6 +253,28 @@ pub struct Message {
     pub deleted_at: Option<Time>,
     #[serde(deserialize_with = "deserialize_bounded::<_, _, 500_000>")]
     pub reactions: Vec<Reaction>,
+    /// In the order in which it shows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "deserialize_bounded::<_, _, 10>")]
+    pub files: Vec<File>,
+}
+
+/// A file that a message shows. Its content follows the parts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct File {
+    pub id: FileId,
+    pub name: String,
+    pub mime_type: String,
+    /// Bytes.
+    pub size: i64,
+    /// In hexadecimal digits.
+    pub sha256: String,
+    /// Of a picture that could be decoded.
+    #[serde(flatten)]
+    pub picture: Option<Appearance>,
+    /// What it shows, for those who can't see it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    pub created_at: Time,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -58,16 +58,33 @@ const ATTACKS: &[Attack] = &[
     ("name must have one line", |file, _| file.set("channels.jsonl", 0, "name", "two\nlines")),
     ("messages.jsonl: ", |file, _| file.lines_mut("messages.jsonl").push("{\"id\":".into())),
     ("webhooks.jsonl is missing", |file, _| _ = file.parts.pop()),
+    ("does not have the checksum", |file, _| file.contents.values_mut().for_each(|content| content.push(0))),
+    ("is not a file of such an archive", |file, _| {
+        let (_, content) = file.contents.pop_first().unwrap();
+        file.contents.insert("etc".into(), content);
+    }),
+    ("more than 10", |file, _| {
+        let n = file.with_files();
+        let one = file.record("messages.jsonl", n)["files"][0].clone();
+        file.set("messages.jsonl", n, "files", vec![one; 11]);
+    }),
+    ("description", |file, _| {
+        let n = file.with_files();
+        let mut files = file.record("messages.jsonl", n)["files"].clone();
+        files[0]["description"] = json!("x".repeat(1001));
+        file.set("messages.jsonl", n, "files", files);
+    }),
     ("is not a part", |file, _| file.parts.push(("more.jsonl".into(), Vec::new()))),
     ("is not a part", |file, _| file.parts.swap(0, 1)),
     ("is not a part", |file, _| file.parts[0].0 = "other/people.jsonl".into()),
 ];
 
-/// Copies a data folder that no server holds, without the files of messages.
+/// Copies a data folder that no server holds.
 pub fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.path().is_file()) {
-        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &to) } else { _ = fs::copy(entry.path(), to).unwrap() }
     }
 }
 

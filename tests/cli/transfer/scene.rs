@@ -1,7 +1,8 @@
 //! An organisation with something of everything.
 
-use std::path::Path;
+use std::{io::Cursor, path::Path};
 
+use image::{ImageFormat, Rgb, RgbImage};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -9,6 +10,13 @@ use crate::harness::{Admin, PASSWORD, Server};
 
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}
+
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut file = Cursor::new(Vec::new());
+    let image = RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, 90]));
+    image.write_to(&mut file, ImageFormat::Png).unwrap();
+    file.into_inner()
 }
 
 /// The organisation Engines of Ada, with Grace and others.
@@ -39,6 +47,7 @@ impl Scene {
         let scene = Scene { organisation, ada, grace, id_of_ada, dev, direct: String::new() };
         scene.talk(server, &linus).await;
         let direct = scene.channels(server).await;
+        scene.pictures(server, &direct).await;
         let of = ["--organisation", "engines", "--name", "Build server", "--description", "Says what was built"];
         admin.print(&[&["bot", "create"][..], &of].concat());
         let token = ["--bot", "build-server", "--name", "ci", "--scope", "post", "--scope", "channels"];
@@ -81,6 +90,22 @@ impl Scene {
         say(ada, "with @grace", Some(&post)).await;
         done(Method::PUT, "/read", grace, json!({})).await; // up to a reply, which mentions her
         say(ada, "@grace, one more", None).await;
+    }
+
+    /// Files in a direct message, of which two have the same content; a face and a logo.
+    async fn pictures(&self, server: &Server, direct: &str) {
+        let ada = &self.ada;
+        let photo = text(&server.upload_bytes(ada, "photo.png", &png(900, 400)).await.unwrap()["id"]);
+        let [plan, copy] = [server.upload(ada, "plan.txt", "The plan").await, server.upload(ada, "copy.txt", "The plan").await];
+        let described = json!([{ "id": photo, "description": "The engine" }, { "id": plan }]);
+        for body in [json!({ "content": "", "media": described }), json!({ "content": "again", "files": [copy] })] {
+            server.post(&format!("/channels/{direct}/messages"), ada, body).await;
+        }
+        for path in ["/profile/avatar".to_owned(), format!("/organisations/{}/logo", self.organisation)] {
+            let request = server.http.put(format!("{}/api/v1{path}", server.url)).bearer_auth(ada);
+            let reply = request.header("content-type", "application/octet-stream").body(png(300, 300)).send().await.unwrap();
+            assert_eq!(reply.status(), 200, "{path}");
+        }
     }
 
     /// A private channel, an archived one, a direct message, a role and a webhook. Returns the direct message.

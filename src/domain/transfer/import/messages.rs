@@ -4,22 +4,24 @@ use std::collections::BTreeSet;
 
 use rusqlite::OptionalExtension;
 
-use super::Import;
+use super::{Import, KeptFile};
 use crate::{
     db::Tx,
     domain::{
+        files::{Media, importing},
         messages::{
             mentions::{self, Mention, MentionKind},
-            posting::Content,
+            posting::{Caption, Content},
             reactions::EMOJIS_MAX,
             thread_members::{self, Root},
         },
         text::{self, Emoji},
-        transfer::records::{Message, Reaction},
+        transfer::records::{File, Message, Reaction},
         webhooks::{EventName, incoming_posts},
     },
     error::{Code, Error, Refusal, Result},
     id::{ChannelId, MessageId, UserId},
+    secret::{self, Hash},
 };
 
 impl Import {
@@ -31,6 +33,9 @@ impl Import {
             .query_row([MessageId(here)], |row| row.get(0))
             .optional()?;
         if found == Some(at.channel) {
+            if !message.files.is_empty() {
+                self.count(FILES, false, message.files.len());
+            }
             return Ok(false);
         }
         check(message).map_err(Error::BadRequest)?;
@@ -42,8 +47,28 @@ impl Import {
         settle(tx, message, mentions::MessageKey { channel: at.channel, n, root: at.root }, author, &mentions)?;
         if message.deleted_at.is_none() {
             message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
+            self.files(tx, (at.channel, n), author, &message.files)?;
         }
         Ok(true)
+    }
+
+    /// Keeps the files of a message, as its author's, or of what a program wrote, as the organisation's owner's.
+    fn files(&mut self, tx: &mut Tx, message: (ChannelId, i64), author: Option<UserId>, files: &[File]) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let organisation = self.id()?;
+        let user = match author {
+            Some(author) => author,
+            None => tx
+                .prepare_cached("select owner_id from organisations where id = ?1")?
+                .query_row([organisation], |row| row.get(0))?,
+        };
+        let files = files.iter().map(File::to_media).collect::<Result<Vec<_>>>()?;
+        let kept = importing::keep(tx, (organisation, user), message, files.into_iter())?;
+        self.count(FILES, true, kept.len());
+        self.files.extend(kept.into_iter().map(|file| KeptFile { organisation, id: file.media.id, sha256: file.sha256 }));
+        Ok(())
     }
 
     /// The post that a message replies to.
@@ -125,6 +150,18 @@ impl Import {
     }
 }
 
+/// The plural that reports use for files.
+const FILES: &str = "files";
+
+impl File {
+    /// What its message keeps of it, and the SHA-256 of its content.
+    fn to_media(&self) -> Result<(Media, Hash)> {
+        let File { id, name, mime_type, size, sha256, picture, description, created_at } = self.clone();
+        let sha256 = secret::unhex(&sha256).ok_or_else(|| Error::failed(format!("{sha256:?} is no SHA-256")))?;
+        Ok((Media { id, name, mime_type, size, picture, description, created_at, base_url: String::new() }, sha256))
+    }
+}
+
 /// Where a message goes.
 struct Destination {
     id: MessageId,
@@ -139,7 +176,8 @@ fn check(message: &Message) -> Result<(), Refusal> {
     EventName::check(&message.event_name, "event_name")?;
     incoming_posts::ActionType::check(&message.action_type, "action_type")?;
     if message.deleted_at.is_none() {
-        Content::check(&message.content, "content")?;
+        let is_caption = !message.files.is_empty();
+        _ = if is_caption { Caption::check(&message.content, "content") } else { Content::check(&message.content, "content") }?;
     }
     let emojis: BTreeSet<&str> = message.reactions.iter().map(|reaction| reaction.emoji.as_str()).collect();
     if emojis.len() as i64 > EMOJIS_MAX {

@@ -23,7 +23,8 @@ use crate::{
     db::Tx,
     domain::organisations::former_members,
     error::{Error, Result},
-    id::{OrganisationId, UserId},
+    id::{FileId, OrganisationId, UserId},
+    secret::Hash,
 };
 
 /// People of an export, at most: the import holds their identifiers.
@@ -54,6 +55,13 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
 }
 
+/// A file that an import has kept, whose bytes are to be in its place before that is on disk.
+pub struct KeptFile {
+    pub organisation: OrganisationId,
+    pub id: FileId,
+    pub sha256: Hash,
+}
+
 /// An import under way.
 pub struct Import {
     /// SHA-256 of the file that the records come from.
@@ -68,6 +76,7 @@ pub struct Import {
     people: HashMap<UserId, UserId>,
     /// What the records say of bots, by their accounts on this server.
     bots: HashMap<UserId, Bot>,
+    files: Vec<KeptFile>,
     outcomes: Vec<Outcome>,
     left_out: BTreeMap<Cow<'static, str>, u64>,
 }
@@ -76,8 +85,8 @@ impl Import {
     /// An import from a file with this SHA-256. An organisation that is on this server already is imported only from the same
     /// file, or if it is `into`: the identifier in a file is no proof that the file may add to the organisation.
     pub fn new(source: String, into: Option<OrganisationId>) -> Import {
-        let (organisation, taken, people, bots, outcomes, left_out) = Default::default();
-        Import { source, into, organisation, with_orphans: false, taken, people, bots, outcomes, left_out }
+        let (organisation, taken, people, bots, files, outcomes, left_out) = Default::default();
+        Import { source, into, organisation, with_orphans: false, taken, people, bots, files, outcomes, left_out }
     }
 
     /// Takes a reply to a post that is not there for a post, as of exports that begin in the middle of a thread.
@@ -99,14 +108,23 @@ impl Import {
             Record::Webhook(webhook) => self.webhook(tx, &webhook),
         };
         let is_new = is_new.map_err(|err| named(records, err))?;
+        self.count(records, is_new, 1);
+        Ok(())
+    }
+
+    fn count(&mut self, records: &'static str, is_new: bool, number: usize) {
         let index = self.outcomes.iter().position(|outcome| outcome.records == records);
         let index = index.unwrap_or_else(|| {
             self.outcomes.push(Outcome { records, ..Outcome::default() });
             self.outcomes.len() - 1
         });
         let outcome = &mut self.outcomes[index];
-        *(if is_new { &mut outcome.written } else { &mut outcome.found }) += 1;
-        Ok(())
+        *(if is_new { &mut outcome.written } else { &mut outcome.found }) += number as u64;
+    }
+
+    /// The files that were kept since this was asked last.
+    pub fn take_files(&mut self) -> Vec<KeptFile> {
+        std::mem::take(&mut self.files)
     }
 
     /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.

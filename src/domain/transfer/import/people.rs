@@ -1,16 +1,18 @@
 //! People, the organisation, its roles and its members.
 
 use rusqlite::OptionalExtension;
+use uuid::Uuid;
 
 use super::{Import, PEOPLE_MAX, foreign, identifiers::Identifiers};
 use crate::{
     db::{Tx, log_reader},
     domain::{
         accounts::{self, PersonName},
+        faces,
         organisations::{Description, Detail, Name, bots, roles, slugs},
         rights::{BuiltInRole, MemberStatus},
         text,
-        transfer::records::{Member, Organisation, Person, Role},
+        transfer::records::{Base64, Member, Organisation, Person, Role},
     },
     error::{Error, Result},
     event::Effect,
@@ -42,6 +44,7 @@ impl Import {
             Ok(name) if !tx.prepare_cached("select 1 from users where username = ?1")?.exists([&name])? => name,
             _ => accounts::free_username(tx, &email)?,
         };
+        let avatar_url = picture(tx, id.0, person.face.as_ref(), &person.avatar_url)?;
         tx.prepare_cached(
             "insert into users (id, email, username, first_name, last_name, avatar_url, is_active, created_at, updated_at, is_bot, is_verified)
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?9)",
@@ -52,7 +55,7 @@ impl Import {
             username,
             PersonName::check(&person.first_name, "first_name").map_err(Error::BadRequest)?,
             PersonName::check(&person.last_name, "last_name").map_err(Error::BadRequest)?,
-            text::web_address_if_any(&person.avatar_url, "avatar_url").unwrap_or_default(),
+            avatar_url,
             person.is_active && !email.ends_with(accounts::ERASED),
             person.created_at,
             is_bot,
@@ -118,7 +121,7 @@ impl Import {
         Ok(tx.prepare_cached("select 1 from meta where key = ?1 and value = ?2")?.exists((imported(id), &self.source))?)
     }
 
-    fn insert_organisation(&self, tx: &Tx, id: OrganisationId, organisation: &Organisation) -> Result<()> {
+    fn insert_organisation(&self, tx: &mut Tx, id: OrganisationId, organisation: &Organisation) -> Result<()> {
         let name = Name::check(&organisation.name, "name").map_err(Error::BadRequest)?;
         Description::check(&organisation.description, "description").map_err(Error::BadRequest)?;
         for (detail, field) in
@@ -127,7 +130,7 @@ impl Import {
             Detail::check(detail, field).map_err(Error::BadRequest)?;
         }
         let email = text::normalised_address(&organisation.email).unwrap_or_default();
-        let logo_url = text::web_address_if_any(&organisation.logo_url, "logo_url").unwrap_or_default();
+        let logo_url = picture(tx, id.0, organisation.logo.as_ref(), &organisation.logo_url)?;
         tx.prepare_cached(
             "insert into organisations
                (id, name, slug, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
@@ -208,6 +211,14 @@ impl Import {
             tx.then(Effect::AccountChanged(user));
         }
         Ok(inserted > 0)
+    }
+}
+
+/// The address of a picture: of the one that comes with a record, or else of one elsewhere.
+fn picture(tx: &mut Tx, owner: Uuid, kept: Option<&[Base64; 2]>, elsewhere: &str) -> Result<String> {
+    match kept {
+        Some(face) => faces::keep(tx, owner, Some(&face.clone().map(|Base64(bytes)| bytes))),
+        None => Ok(text::web_address_if_any(elsewhere, "avatar_url").unwrap_or_default().to_owned()),
     }
 }
 

@@ -1,0 +1,128 @@
+//! The contents of files that an import brings, until each lies in its place. What a kill leaves of them is removed after a day,
+//! as of uploads.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    archive::contents::{Placing, open_store},
+    db,
+    domain::transfer::{
+        import::{Import, KeptFile},
+        records::{Base64, Message, Record},
+    },
+    error::{Error, Result},
+    files::{self, Store},
+    id::FileId,
+    pictures::Appearance,
+    secret::{self, Hash},
+};
+
+/// Bytes of a face, at most: the server's own have a fraction.
+const FACE_MAX: usize = 1 << 20;
+/// Pixels of a side of a picture, at most.
+const SIDE_MAX: u32 = 65_535;
+
+const NO_CONTENT: &str = "files whose content is not there: of a message that shows nothing else, their names are the text";
+const NO_PICTURE: &str = "pictures of people and organisations that are none";
+
+pub struct StagedFiles {
+    data: PathBuf,
+    store: Store,
+    paths: HashMap<Hash, PathBuf>,
+}
+
+impl StagedFiles {
+    /// Nothing yet, in the file system of a data folder's files.
+    pub fn new(data: &Path) -> Result<StagedFiles> {
+        Ok(StagedFiles { data: data.to_owned(), store: open_store(data)?, paths: HashMap::new() })
+    }
+
+    /// The folder in whose file system they are.
+    pub fn folder(&self) -> &Path {
+        self.store.folder()
+    }
+
+    /// Makes an empty file for the content with a SHA-256; none if that is no hash, or comes a second time.
+    pub fn create(&mut self, sha256: &str) -> Result<Option<File>> {
+        let Some(sha256) = secret::unhex(sha256).filter(|sha256| !self.paths.contains_key(sha256)) else { return Ok(None) };
+        let path = self.store.incoming(FileId::new());
+        let failed = |err| Error::failed(format!("can't write to {}: {err}", self.store.folder().display()));
+        let file = File::options().create_new(true).read(true).write(true).mode(0o600).open(&path).map_err(failed)?;
+        self.paths.insert(sha256, path.clone());
+        db::give_to_folder_owner(&path, &self.data).map_err(failed)?;
+        Ok(Some(file))
+    }
+
+    /// Makes true what a record says of its files and pictures: what is in them, and that it is there.
+    pub fn complete(&self, record: &mut Record, import: &mut Import) -> Result<()> {
+        match record {
+            Record::Person(person) => without_false(&mut person.face, import),
+            Record::Organisation(organisation) => without_false(&mut organisation.logo, import),
+            Record::Message(message) => self.complete_message(message, import)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn complete_message(&self, message: &mut Message, import: &mut Import) -> Result<()> {
+        let mut missing = Vec::new();
+        for mut file in std::mem::take(&mut message.files) {
+            let Some(path) = secret::unhex(&file.sha256).and_then(|sha256| self.paths.get(&sha256)) else {
+                missing.push(file.name);
+                continue;
+            };
+            let content = File::open(path).map_err(Error::internal)?;
+            let mime_type = files::of_file(&content).map_err(Error::internal)?;
+            file.size = content.metadata().map_err(Error::internal)?.len().cast_signed();
+            file.picture = file.picture.filter(|picture| files::is_decoded(mime_type) && is_possible(picture));
+            file.mime_type = mime_type.to_owned();
+            message.files.push(file);
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        import.leave_out(NO_CONTENT, missing.len() as u64);
+        if message.files.is_empty() && message.content.trim().is_empty() {
+            message.content = missing.join("\n");
+        }
+        Ok(())
+    }
+
+    /// Puts the contents of files in their places, on disk.
+    pub fn place(&self, files: Vec<KeptFile>) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let failed = |err| Error::failed(format!("can't write to {}: {err}", self.store.folder().display()));
+        let mut placing = Placing::new(&self.store, &self.data);
+        for KeptFile { organisation, id, sha256 } in files {
+            let from = self.paths.get(&sha256).ok_or_else(|| Error::internal("a file is kept whose content is not there"))?;
+            placing.place(from, organisation, id).map_err(failed)?;
+        }
+        placing.sync().map_err(failed)
+    }
+}
+
+impl Drop for StagedFiles {
+    fn drop(&mut self) {
+        self.paths.values().for_each(|path| _ = fs::remove_file(path)); // or a running server does tomorrow
+    }
+}
+
+/// Takes a face away that is none: browsers are told what its content is.
+fn without_false(face: &mut Option<[Base64; 2]>, import: &mut Import) {
+    let is_picture =
+        |Base64(bytes): &Base64| bytes.len() <= FACE_MAX && matches!(files::recognise(bytes), "image/jpeg" | "image/png");
+    if face.take_if(|face| !face.iter().all(is_picture)).is_some() {
+        import.leave_out(NO_PICTURE, 1);
+    }
+}
+
+fn is_possible(picture: &Appearance) -> bool {
+    [picture.width, picture.height].iter().all(|side| (1..=SIDE_MAX).contains(side))
+}
