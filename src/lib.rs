@@ -31,8 +31,8 @@
 //! Each line names a folder or file and everything that it imports, which stands below it; `-` is nothing. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, clock, config, connections, db, domain, error, files, id, mail, net, pictures, push, regular_file, secret, site,
-//!   state, time, wiring
+//! cli: api, archive, clock, config, connections, db, domain, error, files, id, mail, net, outgoing, pictures, push, regular_file,
+//!   secret, site, state, time, wiring
 //! wiring: archive, clock, config, connections, db, domain, error, event, files, issuer, jobs, limits, mail, metrics, net,
 //!   outgoing, push, site, state
 //! connections: api, config, error, files, id, limits, metrics, net, push, regular_file, state, time, web
@@ -41,7 +41,7 @@
 //! state: archive, clock, db, domain, error, event, files, id, issuer, limits, mail, metrics, net, outgoing, push, secret,
 //!   site, time
 //! push: clock, config, db, domain, error, event, id, limits, metrics, net, secret, site, time
-//! archive: db, domain, error, files, formats, id, regular_file, secret, time
+//! archive: db, domain, error, files, formats, id, outgoing, pictures, regular_file, secret, time
 //! domain: config, db, error, event, formats, id, issuer, mail, outgoing, pictures, secret, site, time
 //! db: clock, error, event, id, limits, secret, site, time
 //! metrics: error, secret, time

@@ -2,8 +2,9 @@
 //! as of uploads.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     fs::{self, File},
+    io::Read,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -11,14 +12,17 @@ use std::{
 use crate::{
     archive::contents::{Placing, open_store},
     db,
-    domain::transfer::{
-        import::{Import, KeptFile},
-        records::{Base64, Message, Record},
+    domain::{
+        faces::Face,
+        transfer::{
+            import::{Import, KeptFile},
+            records::{Base64, Message, Record},
+        },
     },
     error::{Error, Result},
-    files::{self, Store},
+    files::{self, Incoming, Store, Stored},
     id::FileId,
-    pictures::Appearance,
+    pictures::{Appearance, Purpose},
     secret::{self, Hash},
 };
 
@@ -26,6 +30,14 @@ use crate::{
 const FACE_MAX: usize = 1 << 20;
 /// Pixels of a side of a picture, at most.
 const SIDE_MAX: u32 = 65_535;
+
+/// A file that was added.
+pub struct Added {
+    pub mime_type: &'static str,
+    pub picture: Option<Appearance>,
+    pub size: u64,
+    pub sha256: Hash,
+}
 
 const NO_CONTENT: &str = "files whose content is not there: of a message that shows nothing else, their names are the text";
 const NO_PICTURE: &str = "pictures of people and organisations that are none";
@@ -35,6 +47,9 @@ pub struct StagedFiles {
     store: Store,
     paths: HashMap<Hash, PathBuf>,
 }
+
+/// Bytes of a file that are read at once.
+const BLOCK: usize = 256 << 10;
 
 impl StagedFiles {
     /// Nothing yet, in the file system of a data folder's files.
@@ -56,6 +71,34 @@ impl StagedFiles {
         self.paths.insert(sha256, path.clone());
         db::give_to_folder_owner(&path, &self.data).map_err(failed)?;
         Ok(Some(file))
+    }
+
+    /// Takes a file as an upload is taken: a picture is looked at, and goes without what it tells of its maker.
+    pub async fn add(&mut self, from: &mut File) -> Result<Added> {
+        let stored = self.receive(from).await?.set_aside(false).await?;
+        let Stored { mime_type, picture, size, sha256, .. } = stored;
+        let path = stored.path().map(Path::to_owned);
+        if let (Entry::Vacant(entry), Some(path)) = (self.paths.entry(sha256), path) {
+            db::give_to_folder_owner(&path, &self.data).map_err(Error::internal)?;
+            entry.insert(path);
+            stored.keep();
+        }
+        Ok(Added { mime_type, picture, size, sha256 })
+    }
+
+    /// The face that a picture makes; none of what can't be decoded.
+    pub async fn face(&self, from: &mut File) -> Result<Option<Face>> {
+        let looked = self.receive(from).await?.look_and_forget(Purpose::Face).await?;
+        Ok(looked.picture.map(|picture| picture.copies))
+    }
+
+    async fn receive(&self, from: &mut File) -> Result<Incoming> {
+        let mut incoming = Incoming::begin(&self.store, FileId::new()).await?;
+        let mut block = vec![0; BLOCK];
+        while let read @ 1.. = from.read(&mut block).map_err(Error::internal)? {
+            incoming.write(&block[..read]).await?;
+        }
+        Ok(incoming)
     }
 
     /// Makes true what a record says of its files and pictures: what is in them, and that it is there.

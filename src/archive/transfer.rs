@@ -162,7 +162,7 @@ pub fn fingerprint(file: &mut File) -> std::io::Result<String> {
 pub struct Batches<'a> {
     pub import: Import,
     write: Writer<'a>,
-    files: StagedFiles,
+    pub files: StagedFiles,
     waiting: VecDeque<Record>,
     bytes: usize,
 }

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Seek, Write},
     os::unix::fs::{FileExt, OpenOptionsExt},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -158,7 +158,16 @@ impl Incoming {
 
     /// Puts the file in its place, whole and on disk. A picture is looked at, and goes without what it tells of its maker unless its
     /// details are kept.
-    pub async fn end(mut self, organisation: OrganisationId, keeps_details: bool) -> Result<Stored> {
+    pub async fn end(self, organisation: OrganisationId, keeps_details: bool) -> Result<Stored> {
+        self.finish(Some(organisation), keeps_details).await
+    }
+
+    /// [`Incoming::end`] of a file that gets its place later: it lies where files arrive, and has no copies.
+    pub async fn set_aside(self, keeps_details: bool) -> Result<Stored> {
+        self.finish(None, keeps_details).await
+    }
+
+    async fn finish(mut self, organisation: Option<OrganisationId>, keeps_details: bool) -> Result<Stored> {
         self.sync().await?;
         let mime_type = self.recognise().await?;
         let looked = if content::is_decoded(mime_type) { self.look(Purpose::Preview).await? } else { Look::default() };
@@ -175,13 +184,19 @@ impl Incoming {
         Ok(mime_type)
     }
 
-    async fn place(mut self, organisation: OrganisationId, mime_type: &'static str, picture: Option<Picture>) -> Result<Stored> {
+    async fn place(
+        mut self,
+        organisation: Option<OrganisationId>,
+        mime_type: &'static str,
+        picture: Option<Picture>,
+    ) -> Result<Stored> {
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
         if writing.hash.is_none() {
             writing = writing.hash_again().await?;
         }
         let (store, id, size) = (self.store.clone(), self.id, self.size);
-        let (from, to) = (self.path.clone(), store.path(organisation, id));
+        let from = self.path.clone();
+        let to = organisation.map_or_else(|| store.incoming(FileId::new()), |organisation| store.path(organisation, id));
         let pieces = self.is_in_pieces.then(|| from.clone());
         let put = move || {
             let folder = to.parent().expect("a file has a folder");
@@ -192,8 +207,9 @@ impl Incoming {
             fs::rename(&from, &to)?;
             let synced = sync_folder_of(&to);
             // After the picture: a kill between the two must not leave copies alone. Missing ones are made again.
-            let written = picture.as_ref().map_or(Ok(()), |picture| copies::write(&store, (organisation, id), picture, size));
-            if let Err(err) = written {
+            if let Some((organisation, picture)) = organisation.zip(picture.as_ref())
+                && let Err(err) = copies::write(&store, (organisation, id), picture, size)
+            {
                 tracing::warn!(%err, %id, "the copies of a picture could not be written");
             }
             let picture = picture.map(|picture| picture.appearance);
@@ -263,6 +279,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Where it lies.
+    pub fn path(&self) -> Option<&Path> {
+        self.place.as_deref()
+    }
+
     pub fn keep(mut self) {
         self.place = None;
     }

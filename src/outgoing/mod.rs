@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 use ipnet::IpNet;
 use jiff::fmt::rfc2822;
-use reqwest::{Client, Response, header, redirect};
+use reqwest::{Client, RequestBuilder, Response, header, redirect};
 use tokio::time::{timeout, timeout_at};
 use url::{Host, Url};
 
@@ -67,6 +67,46 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
+/// An answer whose body comes part by part.
+pub struct Download {
+    response: Response,
+    within: Duration,
+}
+
+impl Download {
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    pub fn retry_after(&self) -> Option<Duration> {
+        retry_after(&self.response)
+    }
+
+    pub fn content_type(&self) -> &str {
+        self.header(header::CONTENT_TYPE).unwrap_or_default()
+    }
+
+    /// Bytes that are still to come, if the answer says so.
+    pub fn length(&self) -> Option<u64> {
+        self.response.content_length()
+    }
+
+    /// The byte of the file that the body begins with (RFC 9110, section 14.4); none if it does not say so.
+    pub fn starts_at(&self) -> Option<u64> {
+        self.header(header::CONTENT_RANGE)?.strip_prefix("bytes ")?.split('-').next()?.parse().ok()
+    }
+
+    fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// The next part of the body; none at its end.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
+        let next = timeout(self.within, self.response.chunk()).await;
+        next.map_err(|_| Failure::TimedOut(self.within))?.map_err(failure)
+    }
+}
+
 impl Outgoing {
     /// Makes the client. `opened` are the networks that it may reach besides the public internet.
     pub fn new(opened: &[IpNet], authorities: &Authorities) -> Result<Outgoing> {
@@ -115,7 +155,16 @@ impl Outgoing {
         Ok(Reply { status, content_type, body: read(response, deadline).await })
     }
 
-    /// Sends a request, and returns the answer's head with the deadline for its body.
+    /// Begins to fetch a file from its byte `from` on. A redirect is returned as the answer, and not followed. Each part of the file has
+    /// as long as a whole answer has elsewhere.
+    pub async fn fetch(&self, url: &Url, from: u64) -> Result<Download, Failure> {
+        let request = self.http.get(url.clone());
+        let request = if from > 0 { request.header(header::RANGE, format!("bytes={from}-")) } else { request };
+        let (response, _) = self.answer(url, request, self.within).await?;
+        Ok(Download { response, within: self.within })
+    }
+
+    /// Posts a request, and returns the answer's head with the deadline for its body.
     async fn send(
         &self,
         url: &Url,
@@ -123,9 +172,13 @@ impl Outgoing {
         body: Bytes,
         within: Duration,
     ) -> Result<(Response, Instant), Failure> {
-        check(url, &self.opened)?; // a literal address doesn't go through the resolver
         let request = self.http.post(url.clone()).body(body);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        self.answer(url, request, within).await
+    }
+
+    async fn answer(&self, url: &Url, request: RequestBuilder, within: Duration) -> Result<(Response, Instant), Failure> {
+        check(url, &self.opened)?; // a literal address doesn't go through the resolver
         let began = Instant::now();
         let sent = timeout(within, request.send()).await;
         let response = sent.map_err(|_| Failure::TimedOut(within))?.map_err(failure)?;

@@ -1,6 +1,7 @@
 //! Imports of exports after Slack's documented format.
 
 pub mod bombs;
+mod files;
 mod generator;
 
 use std::{collections::BTreeMap, fs::File, io::Write, path::Path, process::Stdio};

@@ -1,7 +1,7 @@
 //! One organisation, out of a server and into another.
 
 mod bombs;
-mod export;
+pub mod export;
 mod files;
 mod hostile;
 mod marks;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    format::{self, time_from_seconds},
+    format::{self, cut_to_one_line, time_from_seconds},
     ids,
-    people::{People, cut_to_one_line},
+    people::People,
 };
 use crate::{
     domain::{

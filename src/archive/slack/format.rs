@@ -7,9 +7,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    domain::text,
     formats::{bounded_lists::deserialize_bounded, slack_messages::attachments::Attachment},
     time::Time,
 };
+
+/// Characters of a file's name, at most.
+const FILE_NAME: usize = 255;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -34,6 +38,15 @@ pub struct Profile {
     pub first_name: Option<String>,
     pub last_name: Option<String>,
     pub real_name: Option<String>,
+    pub image_512: Option<String>,
+    pub image_192: Option<String>,
+}
+
+impl Profile {
+    /// The address of the largest picture that a face needs.
+    pub fn picture(&self) -> Option<&str> {
+        self.image_512.as_deref().or(self.image_192.as_deref())
+    }
 }
 
 /// A channel of any of the four lists.
@@ -101,6 +114,12 @@ pub struct Message {
     pub file: Option<File>,
 }
 
+impl Message {
+    pub fn all_files(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().chain(&self.file)
+    }
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct BotProfile {
@@ -124,10 +143,45 @@ pub struct Reaction {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct File {
+    pub id: Option<String>,
     pub name: Option<String>,
     pub title: Option<String>,
+    pub mimetype: Option<String>,
+    /// `hosted` and `snippet` of what Slack keeps; `external` of a link, `tombstone` and `hidden_by_limit` of what is gone.
+    pub mode: Option<String>,
+    pub size: u64,
+    pub alt_txt: Option<String>,
     pub permalink: Option<String>,
     pub url_private: Option<String>,
+    pub url_private_download: Option<String>,
+}
+
+impl File {
+    pub fn is_kept_by_slack(&self) -> bool {
+        !matches!(self.mode.as_deref(), Some("external" | "tombstone" | "hidden_by_limit"))
+    }
+
+    /// Where its content is.
+    pub fn address(&self) -> Option<&str> {
+        self.url_private_download.as_deref().or(self.url_private.as_deref())
+    }
+
+    /// Its name, with the ending.
+    pub fn shown_name(&self) -> String {
+        let named = |name: &String| cut_to_one_line(name, FILE_NAME);
+        let name = [&self.name, &self.title].into_iter().flatten().map(named).find(|name| !name.is_empty());
+        name.unwrap_or_else(|| "a file".into())
+    }
+}
+
+/// A text on one line, cut to `most` characters.
+pub fn cut_to_one_line(text: &str, most: usize) -> String {
+    text::format_characters::without_format_characters(&text::printable(text))
+        .replace('\n', " ")
+        .trim()
+        .chars()
+        .take(most)
+        .collect()
 }
 
 /// The time of a `ts` such as `1355517523.000005`.

@@ -6,12 +6,15 @@ use serde_json::value::RawValue;
 
 use super::{
     channels::ImportedChannel,
-    format::{File, Message, time, time_from_seconds},
-    people::{People, cut_to_one_line},
+    fetched::Fetched,
+    format::{File, Message, cut_to_one_line, time, time_from_seconds},
+    ids,
+    people::People,
 };
 use crate::{
     archive::transfer::{Batches, RECORD},
     domain::{
+        files::taking,
         messages::{
             mentions::{self, Mention, MentionKind},
             posting::Content,
@@ -27,14 +30,13 @@ use crate::{
         plain_text::{self, Mentioned, Names},
         said_once,
     },
-    id::{MessageId, OrganisationId, UserId},
+    id::{FileId, MessageId, OrganisationId, UserId},
     time::Time,
 };
 
-/// Characters of a message, of a program's name, and of a file's, at most.
+/// Characters of a message, and of a program's name, at most.
 const CONTENT: usize = Content::RULE.max;
 const LABEL: usize = Username::RULE.max;
-const FILE: usize = 255;
 /// Reactions to a message, at most, of all emoji together: a record is written at once, and the writer waits for it.
 const REACTIONS_MAX: usize = 20_000;
 /// Slack's kinds of messages that somebody wrote. All others tell of a change.
@@ -52,6 +54,7 @@ pub struct Translator<'a, 'b> {
     pub folders: &'a HashMap<String, u32>,
     /// Takes the people that messages name, before these themselves.
     pub batches: &'a mut Batches<'b>,
+    pub fetched: Option<&'a Fetched>,
 }
 
 /// The shown author of a message.
@@ -70,8 +73,9 @@ impl Translator<'_, '_> {
             self.leave_out(format!("messages of the kind {}", cut_to_one_line(kind, LABEL)));
             return Ok(None);
         }
-        let (content, mentions) = self.content(channel, from);
-        if content.trim().is_empty() && !is_deleted {
+        let files = if is_deleted { Vec::new() } else { self.files(channel, from, at)? };
+        let (content, mentions) = self.content(channel, from, &files);
+        if content.trim().is_empty() && files.is_empty() && !is_deleted {
             self.leave_out("messages without a text");
             return Ok(None);
         }
@@ -100,7 +104,7 @@ impl Translator<'_, '_> {
             edited_at,
             deleted_at: is_deleted.then_some(at),
             reactions,
-            files: Vec::new(),
+            files: files.into_iter().map(|(_, file)| file).collect(),
         }))
     }
 
@@ -162,8 +166,23 @@ impl Translator<'_, '_> {
         Ok(reactions)
     }
 
-    /// The text with what is attached to it, a line for each.
-    fn content(&mut self, channel: &ImportedChannel, from: &Message) -> (String, Vec<Mention>) {
+    /// The files that are there, each with its index among those of the message.
+    fn files(&mut self, channel: &ImportedChannel, from: &Message, at: Time) -> Result<Vec<(usize, records::File)>> {
+        let Some(fetched) = self.fetched else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        for (index, file) in from.all_files().enumerate().filter(|(_, file)| file.is_kept_by_slack()) {
+            if files.len() == taking::MOST {
+                break;
+            }
+            let name = format!("{} {} {index}", channel.id, from.ts);
+            let id = FileId(ids::of(self.organisation, "file", &name, at));
+            files.extend(fetched.stage(file, (id, at), &mut self.batches.files)?.map(|file| (index, file)));
+        }
+        Ok(files)
+    }
+
+    /// The text with what is attached to it, a line for each. Files that come with it need none.
+    fn content(&mut self, channel: &ImportedChannel, from: &Message, files: &[(usize, records::File)]) -> (String, Vec<Mention>) {
         let text = plain_text::convert(from.text.as_deref().unwrap_or_default(), self);
         let blocks = self.blocks(from.blocks.as_deref());
         let (text, mentioned) = said_once(text, blocks);
@@ -174,9 +193,11 @@ impl Translator<'_, '_> {
                 shown => lines.extend(self.attachment(shown)),
             }
         }
-        for file in from.files.iter().chain(&from.file) {
-            lines.push(named(file));
-            self.leave_out("files: a line has the name and the address of each");
+        for (index, file) in from.all_files().enumerate() {
+            if files.iter().all(|(taken, _)| *taken != index) {
+                lines.push(named(file));
+                self.leave_out("files: a line has the name and the address of each");
+            }
         }
         let whole = lines.into_iter().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
         let content: String = whole.chars().take(CONTENT).collect();
@@ -235,10 +256,9 @@ impl Names for Translator<'_, '_> {
 
 /// A file's name and address.
 fn named(file: &File) -> String {
-    let name =
-        [&file.title, &file.name].into_iter().flatten().map(|name| cut_to_one_line(name, FILE)).find(|name| !name.is_empty());
+    let title = file.title.as_deref().map(|title| cut_to_one_line(title, LABEL)).filter(|title| !title.is_empty());
     let address = file.permalink.as_ref().or(file.url_private.as_ref()).map(|address| cut_to_one_line(address, usize::MAX));
-    let name = name.unwrap_or_else(|| "a file".into());
+    let name = title.unwrap_or_else(|| file.shown_name());
     address.map_or(name.clone(), |address| format!("{name}: {address}"))
 }
 

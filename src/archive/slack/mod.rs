@@ -6,6 +6,8 @@
 
 mod archive;
 mod channels;
+mod fetched;
+mod fetching;
 mod format;
 mod ids;
 mod import_memory_budget;
@@ -13,13 +15,18 @@ mod messages;
 mod people;
 mod zip_entry;
 
-use std::{borrow::Cow, collections::HashMap, path::Path};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use serde_json::value::RawValue;
 
 use self::{
     archive::{Archive, Day, Other},
     channels::{ChannelKind, ImportedChannel, LISTS},
+    fetched::Fetched,
     format::{Stamp, time, time_from_seconds},
     messages::Translator,
     people::People,
@@ -41,6 +48,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
+    outgoing::Outgoing,
     regular_file,
     time::Time,
 };
@@ -62,8 +70,22 @@ pub enum Target {
     Existing { id: OrganisationId, owner: String },
 }
 
+/// Where the files of an export are.
+pub struct Files {
+    pub folder: PathBuf,
+    /// What fetches those that are not there from Slack.
+    pub fetch: Option<Outgoing>,
+}
+
 /// Imports the zip of an export into the database of the folder `data`, to which `writer` writes.
-pub fn import(data: &Path, from: &Path, target: Target, writer: Writer, progress: Progress) -> Result<Report> {
+pub fn import(
+    data: &Path,
+    from: &Path,
+    target: Target,
+    files: Option<&Files>,
+    writer: Writer,
+    progress: Progress,
+) -> Result<Report> {
     let failed = unreadable(from);
     let mut file = regular_file::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
@@ -77,8 +99,12 @@ pub fn import(data: &Path, from: &Path, target: Target, writer: Writer, progress
     if let Target::New { name, owner } = &target {
         (writer.write)(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
     }
-    let files = StagedFiles::new(data)?;
-    let batches = Batches::new(Import::new(source, None).with_orphan_replies_as_posts(), writer, files);
+    let mut missing = Vec::new();
+    if let Some(Files { folder, fetch: Some(outgoing) }) = files {
+        missing = fetching::fetch(&mut archive, overview.people, folder, outgoing, progress)?;
+    }
+    let import = Import::new(source, None).with_orphan_replies_as_posts();
+    let batches = Batches::new(import, writer, StagedFiles::new(data)?);
     let people = People::new(organisation, overview.began);
     let mut export = Export {
         organisation,
@@ -86,9 +112,11 @@ pub fn import(data: &Path, from: &Path, target: Target, writer: Writer, progress
         channels: Vec::new(),
         folders: HashMap::new(),
         batches,
+        fetched: files.map(|files| Fetched::new(&files.folder)).transpose()?,
         window: Vec::new(),
         window_bytes: 0,
     };
+    missing.into_iter().for_each(|why| export.leave_out(why));
     let owner = export.owner(target, &overview)?;
     archive.each_in_list(overview.people, &mut |user| export.user(&user, owner))?;
     for (list, kind) in LISTS {
@@ -178,6 +206,7 @@ struct Export<'a> {
     /// Channels by the name of their folder, which is the channel's name or identifier.
     folders: HashMap<String, u32>,
     batches: Batches<'a>,
+    fetched: Option<Fetched>,
     /// Messages of one day that are yet to be put in order: each with its time and the index of its channel.
     window: Vec<(Time, u32, Box<RawValue>)>,
     window_bytes: usize,
@@ -204,7 +233,7 @@ impl Export<'_> {
             Target::Existing { owner, .. } => (None, Some(owner)),
         };
         let owner = match (&overview.owner, wanted) {
-            (Some(user), _) => self.people.add(user)?.0,
+            (Some(user), _) => self.person(user)?.0,
             (None, Some(email)) => self.people.owner_not_in_export(&email),
             (None, None) => {
                 return Err(Error::failed(
@@ -225,8 +254,17 @@ impl Export<'_> {
         Ok(id)
     }
 
+    /// The records of somebody, with their face.
+    fn person(&mut self, user: &format::User) -> Result<(Person, Option<Member>)> {
+        let (mut person, member) = self.people.add(user)?;
+        if let Some(fetched) = &self.fetched {
+            person.face = fetched.face(&user.id, &self.batches.files)?;
+        }
+        Ok((person, member))
+    }
+
     fn user(&mut self, user: &format::User, owner: UserId) -> Result<()> {
-        let (person, member): (Person, Option<Member>) = self.people.add(user)?;
+        let (person, member) = self.person(user)?;
         if person.id == owner {
             return Ok(());
         }
@@ -301,8 +339,9 @@ impl Export<'_> {
                 self.leave_out(UNREADABLE);
                 continue;
             };
-            let Export { organisation, people, channels, folders, batches, .. } = self;
-            let mut translator = Translator { organisation: *organisation, people, channels, folders, batches };
+            let Export { organisation, people, channels, folders, batches, fetched, .. } = self;
+            let mut translator =
+                Translator { organisation: *organisation, people, channels, folders, batches, fetched: fetched.as_ref() };
             let translated = translator.record_of(&channels[channel as usize], &message, at)?;
             if let Some(message) = translated {
                 self.channels[channel as usize].last = Some(message.id);

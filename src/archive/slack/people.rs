@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{format::User, ids, import_memory_budget::MemoryBudget};
+use super::{
+    format::{User, cut_to_one_line},
+    ids,
+    import_memory_budget::MemoryBudget,
+};
 use crate::{
     domain::{
         accounts::{self, ERASED, PersonName, Username},
@@ -149,16 +153,6 @@ fn username(name: &str) -> String {
         name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')).take(Username::RULE.max - 1).collect();
     let kept = if kept.is_empty() { "user".to_owned() } else { kept };
     accounts::check_username(&kept).unwrap_or_else(|_| format!("_{kept}"))
-}
-
-/// A text on one line, cut to `most` characters.
-pub fn cut_to_one_line(text: &str, most: usize) -> String {
-    text::format_characters::without_format_characters(&text::printable(text))
-        .replace('\n', " ")
-        .trim()
-        .chars()
-        .take(most)
-        .collect()
 }
 
 #[cfg(test)]

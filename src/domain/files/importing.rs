@@ -1,5 +1,9 @@
 //! Files that come with an organisation.
 
+use std::collections::HashSet;
+
+use rusqlite::Connection;
+
 use super::{
     names::clean_name,
     record::{File, Media},
@@ -12,8 +16,8 @@ use crate::{
     secret::Hash,
 };
 
-/// Gives files to a message that is imported, by its `n`, as if `user` had uploaded them. Returns them as they are kept: with another
-/// identifier where a file here has their own. No quota refuses them.
+/// Keeps files for a message that is imported, by its `n`, as if `user` had uploaded them. Returns them with another identifier where a
+/// file here has their own. No quota refuses them.
 pub fn keep(
     tx: &mut Tx,
     (organisation, user): (OrganisationId, UserId),
@@ -32,8 +36,13 @@ pub fn keep(
     }
     let media: Vec<Media> = kept.iter().map(|file| file.media.clone()).collect();
     taking::give(tx, (channel, n), &media, &[])?;
-    tx.prepare_cached("update messages set media = ?2 where n = ?1")?.execute((n, Media::to_column(&media)?))?;
     Ok(kept)
+}
+
+/// The contents of the files that a message has.
+pub fn contents(conn: &Connection, n: i64) -> Result<HashSet<Hash>> {
+    let mut select = conn.prepare_cached("select sha256 from files where message_n = ?1 and deleted_at is null")?;
+    Ok(select.query_map([n], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn is_taken(tx: &Tx, id: FileId) -> Result<bool> {

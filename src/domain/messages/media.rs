@@ -6,7 +6,7 @@ use crate::{
         access::{self, Caller},
         files::{self, Media, removal},
         messages::{
-            deleting, events, lists,
+            deleting, events, indexing, lists,
             record::{self, Message},
         },
     },
@@ -49,8 +49,16 @@ fn take_out(tx: &mut Tx, message: &Message, id: FileId) -> Result<()> {
     announce(tx, message, &media)
 }
 
-fn announce(tx: &mut Tx, message: &Message, media: &[Media]) -> Result<()> {
-    tx.prepare_cached("update messages set media = ?2 where n = ?1")?.execute((message.n, Media::to_column(media)?))?;
+/// Writes what a message shows, by its `n`.
+pub fn set(tx: &Tx, n: i64, media: &[Media]) -> Result<()> {
+    tx.prepare_cached("update messages set media = ?2 where n = ?1")?.execute((n, Media::to_column(media)?))?;
+    Ok(())
+}
+
+/// Writes what a message that others may see shows, and tells them.
+pub fn announce(tx: &mut Tx, message: &Message, media: &[Media]) -> Result<()> {
+    set(tx, message.n, media)?;
+    indexing::replace(tx, message.n)?;
     let message = lists::get(tx, message.n)?;
     let body = events::about(Kind::MediaUpdated, &message, &message);
     events::emit_to_readers(tx, &message, Kind::MediaUpdated, &body)

@@ -52,21 +52,17 @@ async fn they_look_as_they_did_and_their_bytes_are_the_same() {
     let ada = log_in_anew(&server_there, &Admin(&there), "ada@x.example").await;
     let [before, after] = [shown(&server, &scene.ada, &scene.direct).await, shown(&server_there, &ada, &scene.direct).await];
     assert_eq!(before.len(), 2);
-    for (before, after) in before.iter().zip(&after) {
-        assert_eq!(before["content"], after["content"]);
-        for (before, after) in before["media"].as_array().unwrap().iter().zip(after["media"].as_array().unwrap()) {
-            let fields =
-                ["id", "file_name", "mime_type", "size", "width", "height", "color", "description", "user_id", "created_at"];
-            assert_eq!(fields.map(|field| &before[field]), fields.map(|field| &after[field]));
-            for link in ["file_link", "thumbnail_link"].into_iter().filter(|link| !before[link].is_null()) {
-                let [one, other] = [(&server, &scene.ada, before), (&server_there, &ada, after)].map(|(server, token, media)| {
-                    let address = text(&media[link]);
-                    async move { open(server, token, &address).await }
-                });
-                let one = one.await;
-                assert_eq!(one.0, 200);
-                assert_eq!(one, other.await, "{link}");
-            }
+    let media =
+        |messages: &[Value]| messages.iter().flat_map(|message| message["media"].as_array().unwrap().clone()).collect::<Vec<_>>();
+    let contents = |messages: &[Value]| messages.iter().map(|message| message["content"].clone()).collect::<Vec<_>>();
+    assert_eq!(contents(&before), contents(&after));
+    let fields = ["id", "file_name", "mime_type", "size", "width", "height", "color", "description", "user_id", "created_at"];
+    for (before, after) in media(&before).iter().zip(&media(&after)) {
+        assert_eq!(fields.map(|field| &before[field]), fields.map(|field| &after[field]));
+        for link in ["file_link", "thumbnail_link"].into_iter().filter(|link| !before[link].is_null()) {
+            let opened = open(&server, &scene.ada, &text(&before[link])).await;
+            assert_eq!(opened.0, 200);
+            assert_eq!(opened, open(&server_there, &ada, &text(&after[link])).await, "{link}");
         }
     }
     let faces = async |server: &Server, token: &str| {

@@ -8,8 +8,9 @@ use super::{Import, KeptFile};
 use crate::{
     db::Tx,
     domain::{
-        files::{Media, importing},
+        files::{self, Media, importing, taking},
         messages::{
+            self, media,
             mentions::{self, Mention, MentionKind},
             posting::{Caption, Content},
             reactions::EMOJIS_MAX,
@@ -33,9 +34,7 @@ impl Import {
             .query_row([MessageId(here)], |row| row.get(0))
             .optional()?;
         if found == Some(at.channel) {
-            if !message.files.is_empty() {
-                self.count(FILES, false, message.files.len());
-            }
+            self.missing_files(tx, (at.channel, MessageId(here)), message)?;
             return Ok(false);
         }
         check(message).map_err(Error::BadRequest)?;
@@ -47,16 +46,40 @@ impl Import {
         settle(tx, message, mentions::MessageKey { channel: at.channel, n, root: at.root }, author, &mentions)?;
         if message.deleted_at.is_none() {
             message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
-            self.files(tx, (at.channel, n), author, &message.files)?;
+            if !message.files.is_empty() {
+                let media = self.keep_files(tx, (at.channel, n), author, &message.files)?;
+                media::set(tx, n, &media)?;
+            }
         }
         Ok(true)
     }
 
-    /// Keeps the files of a message, as its author's, or of what a program wrote, as the organisation's owner's.
-    fn files(&mut self, tx: &mut Tx, message: (ChannelId, i64), author: Option<UserId>, files: &[File]) -> Result<()> {
-        if files.is_empty() {
+    /// Gives a message that is here those of its files whose content it does not have: they could not be had before.
+    fn missing_files(&mut self, tx: &mut Tx, (channel, id): (ChannelId, MessageId), message: &Message) -> Result<()> {
+        if message.files.is_empty() || message.deleted_at.is_some() {
             return Ok(());
         }
+        let Some(here) = messages::record::find(tx, id)?.filter(|here| here.deleted_at.is_none()) else { return Ok(()) };
+        let known = importing::contents(tx, here.n)?;
+        let is_missing = |file: &&File| secret::unhex(&file.sha256).is_some_and(|sha256| !known.contains(&sha256));
+        let room = taking::MOST.saturating_sub(here.media.len());
+        let missing: Vec<File> = message.files.iter().filter(is_missing).take(room).cloned().collect();
+        self.count(FILES, false, message.files.len() - missing.len());
+        if !missing.is_empty() {
+            let added = self.keep_files(tx, (channel, here.n), here.user, &missing)?;
+            media::announce(tx, &here, &[&here.media[..], &added].concat())?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the files of a message, as its author's, or of what a program wrote, as the organisation's owner's.
+    fn keep_files(
+        &mut self,
+        tx: &mut Tx,
+        message: (ChannelId, i64),
+        author: Option<UserId>,
+        files: &[File],
+    ) -> Result<Vec<Media>> {
         let organisation = self.id()?;
         let user = match author {
             Some(author) => author,
@@ -67,8 +90,9 @@ impl Import {
         let files = files.iter().map(File::to_media).collect::<Result<Vec<_>>>()?;
         let kept = importing::keep(tx, (organisation, user), message, files.into_iter())?;
         self.count(FILES, true, kept.len());
-        self.files.extend(kept.into_iter().map(|file| KeptFile { organisation, id: file.media.id, sha256: file.sha256 }));
-        Ok(())
+        let place = |file: &files::File| KeptFile { organisation, id: file.media.id, sha256: file.sha256 };
+        self.files.extend(kept.iter().map(place));
+        Ok(kept.into_iter().map(|file| file.media).collect())
     }
 
     /// The post that a message replies to.

@@ -1,0 +1,236 @@
+//! Fetches the files of an export from Slack into a folder. The addresses in an export carry the right to open them, for a while.
+//! What is in the folder already is not fetched again, and what was cut goes on where it ended.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream};
+use tokio::time::sleep;
+use url::{Host, Url};
+
+use super::{
+    archive::Archive,
+    fetched::{FACES, find, is_id},
+    format::{self, Message},
+};
+use crate::{
+    archive::{Progress, transfer::SPACE_KEPT},
+    db,
+    error::{Error, Result},
+    outgoing::{Download, Failure, Outgoing},
+};
+
+/// Bytes of a file, at most.
+const LARGEST: u64 = 100_000_000;
+/// Files that an export may name: their addresses are in memory.
+const MOST: usize = 200_000;
+/// Files that are fetched at once.
+const AT_ONCE: usize = 4;
+const TRIES: u32 = 5;
+/// The wait after the first try that failed; it doubles. Slack may ask for a longer one.
+const BACKOFF: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// Where Slack keeps files and pictures of people. An export may name any address, and the machine that imports may reach others.
+const HOSTS: [&str; 3] = ["slack.com", "slack-files.com", "slack-edge.com"];
+const SIGN_IN: &str = "Slack asks to sign in: the addresses of an export end after a while, and another export has new ones";
+
+/// A file that is to be fetched.
+struct Wanted {
+    /// Its place in the folder.
+    path: PathBuf,
+    /// What people know it by.
+    name: String,
+    address: String,
+    /// Bytes, as the export says.
+    size: u64,
+    /// Whether a page is what it should be.
+    is_page: bool,
+}
+
+/// Fetches what an export names. Returns what could not be had, and why.
+pub fn fetch(
+    archive: &mut Archive,
+    people: &'static str,
+    folder: &Path,
+    outgoing: &Outgoing,
+    progress: Progress,
+) -> Result<Vec<String>> {
+    let failed = |err: io::Error| Error::failed(format!("can't write to {}: {err}", folder.display()));
+    fs::create_dir_all(folder.join(FACES)).map_err(failed)?;
+    let wanted = wanted(archive, people, folder)?;
+    db::require_space(folder, wanted.iter().map(|wanted| wanted.size).sum(), SPACE_KEPT, "the files of the export")?;
+    let (all, mut done, mut missing) = (wanted.len() as u64, 0, Vec::new());
+    let fetching = async {
+        let mut fetched =
+            stream::iter(&wanted).map(|wanted| async move { (wanted, one(wanted, outgoing).await) }).buffer_unordered(AT_ONCE);
+        while let Some((wanted, outcome)) = fetched.next().await {
+            done += 1;
+            progress("fetching files", done, all);
+            if let Err(why) = outcome {
+                missing.push(format!("{}: {why}", wanted.name));
+            }
+        }
+    };
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?.block_on(fetching);
+    Ok(missing)
+}
+
+/// The files of all messages, and the pictures of people, that are not in the folder.
+fn wanted(archive: &mut Archive, people: &'static str, folder: &Path) -> Result<Vec<Wanted>> {
+    let (faces, mut wanted) = (folder.join(FACES), Vec::new());
+    archive.each_in_list(people, &mut |user: format::User| {
+        // Others come from elsewhere, and are nobody's choice.
+        let picture = user.profile.picture().filter(|address| is_slacks(address) && is_id(&user.id));
+        if let Some(address) = picture.filter(|_| find(&faces, &user.id).is_none()) {
+            let (path, name) = (faces.join(&user.id), format!("the picture of {}", user.name));
+            wanted.push(Wanted { path, name, address: address.to_owned(), size: 0, is_page: false });
+        }
+        Ok(())
+    })?;
+    for day in archive.days(&|_| Some(0), &mut |_| ())? {
+        archive.messages(&day.name(), day, &mut |message| {
+            let Ok(message) = serde_json::from_str::<Message>(message.get()) else { return Ok(()) };
+            for file in message.all_files().filter(|file| file.is_kept_by_slack()) {
+                let Some((id, address)) = file.id.as_deref().zip(file.address()) else { continue };
+                if !is_id(id) || find(folder, id).is_some() {
+                    continue;
+                }
+                let name = format!("the file {id} {}", file.shown_name());
+                let is_page = file.mimetype.as_deref() == Some("text/html");
+                wanted.push(Wanted { path: folder.join(id), name, address: address.to_owned(), size: file.size, is_page });
+            }
+            match wanted.len() {
+                0..=MOST => Ok(()),
+                _ => Err(Error::failed(format!(
+                    "the export names more than {MOST} files: fetch them otherwise, and name their folder with --files"
+                ))),
+            }
+        })?;
+    }
+    // Several messages may show one file.
+    wanted.sort_by(|a, b| a.path.cmp(&b.path));
+    wanted.dedup_by(|a, b| a.path == b.path);
+    Ok(wanted)
+}
+
+/// Why a try failed.
+enum Failed {
+    /// Another one may succeed, after a while if that is told.
+    Now(String, Option<Duration>),
+    ForGood(String),
+}
+
+fn now(why: impl ToString) -> Failed {
+    Failed::Now(why.to_string(), None)
+}
+
+fn unwritten(err: io::Error) -> Failed {
+    Failed::ForGood(format!("it can't be written: {err}"))
+}
+
+/// Fetches one file into its place, where it is whole.
+async fn one(Wanted { path, address, is_page, .. }: &Wanted, outgoing: &Outgoing) -> Result<(), String> {
+    let url = Url::parse(address).ok().filter(|_| is_slacks(address)).ok_or("its address is not one of Slack's")?;
+    let partial = path.with_extension("partial");
+    let mut wait = BACKOFF;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match try_once(&url, *is_page, &partial, outgoing).await {
+            Ok(()) => return fs::rename(&partial, path).map_err(|err| format!("it can't be written: {err}")),
+            Err(Failed::Now(_, asked)) if tries < TRIES => {
+                sleep(asked.unwrap_or(wait).min(LONGEST_WAIT)).await;
+                wait *= 2;
+            }
+            Err(Failed::Now(why, _) | Failed::ForGood(why)) => return Err(why),
+        }
+    }
+}
+
+async fn try_once(url: &Url, is_page: bool, partial: &Path, outgoing: &Outgoing) -> Result<(), Failed> {
+    let have = fs::metadata(partial).map_or(0, |found| found.len());
+    let download = outgoing.fetch(url, have).await.map_err(|failure| match failure {
+        Failure::Refused(_) => Failed::ForGood(failure.to_string()),
+        _ => now(failure),
+    })?;
+    let mut options = File::options();
+    let (options, have) = match download.status() {
+        206 if download.starts_at() == Some(have) => (options.append(true), have),
+        200 => (options.write(true).create(true).truncate(true), 0),
+        416 | 206 => {
+            fs::remove_file(partial).map_err(unwritten)?;
+            return Err(now("Slack sent another part than it was asked for"));
+        }
+        300..=399 => return Err(Failed::ForGood(SIGN_IN.into())),
+        status @ (408 | 429 | 500..=599) => {
+            return Err(Failed::Now(format!("Slack answered with the status {status}"), download.retry_after()));
+        }
+        status => return Err(Failed::ForGood(format!("Slack answered with the status {status}"))),
+    };
+    if download.content_type().starts_with("text/html") && !is_page {
+        return Err(Failed::ForGood(SIGN_IN.into()));
+    }
+    let file = options.open(partial).map_err(unwritten)?;
+    save(download, have, file).await.inspect_err(|failed| {
+        if matches!(failed, Failed::ForGood(_)) {
+            _ = fs::remove_file(partial);
+        }
+    })
+}
+
+/// Writes what comes behind the bytes that are there.
+async fn save(mut download: Download, mut have: u64, mut file: File) -> Result<(), Failed> {
+    let too_large = || Failed::ForGood(format!("it has more than {LARGEST} bytes"));
+    if download.length().is_some_and(|length| have.saturating_add(length) > LARGEST) {
+        return Err(too_large());
+    }
+    while let Some(part) = download.next().await.map_err(now)? {
+        have += part.len() as u64;
+        if have > LARGEST {
+            return Err(too_large());
+        }
+        file.write_all(&part).map_err(unwritten)?;
+    }
+    file.sync_all().map_err(unwritten)
+}
+
+/// Whether an address is one of Slack's own, over TLS and at its usual port.
+fn is_slacks(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    let Some(Host::Domain(host)) = url.host() else { return false };
+    let is_host = |known: &&str| host.strip_suffix(*known).is_some_and(|before| before.is_empty() || before.ends_with('.'));
+    url.scheme() == "https" && url.port().is_none() && HOSTS.iter().any(is_host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_slacks;
+
+    #[test]
+    fn only_slacks_own_addresses_are_fetched() {
+        for good in [
+            "https://files.slack.com/files-pri/T1-F1/a.png?t=xoxe-1",
+            "https://slack-files.com/T1-F1",
+            "https://ca.slack-edge.com/a",
+        ] {
+            assert!(is_slacks(good), "{good}");
+        }
+        for bad in [
+            "http://files.slack.com/a",
+            "https://files.slack.com:8443/a",
+            "https://files.slack.com.example.org/a",
+            "https://notslack.com/a",
+            "https://files.slack.com@example.org/a",
+            "https://127.0.0.1/a",
+            "https://example.org/files.slack.com",
+            "file:///etc/passwd",
+            "",
+        ] {
+            assert!(!is_slacks(bad), "{bad}");
+        }
+    }
+}
