@@ -9,8 +9,8 @@ use std::{
 };
 
 use rustix::{
-    process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit},
-    thread::set_no_new_privs,
+    process::{Gid, Resource, Rlimit, Signal, Uid, geteuid, getrlimit, nice, set_parent_process_death_signal, setrlimit},
+    thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid},
 };
 
 use super::{
@@ -26,6 +26,8 @@ pub const COMMAND: &str = "look-at-picture";
 const ADDRESSES: u64 = 512 << 20;
 /// Seconds of processor time.
 const SECONDS: u64 = 5;
+/// The user and the group that own nothing, by convention.
+const NOBODY: u32 = 65_534;
 
 /// Looks at the picture on standard input for the purpose of this name. First it says in a line what of the file is kept, for that
 /// is known whatever becomes of the rest.
@@ -64,10 +66,11 @@ fn say(output: &mut impl Write, found: &Picture) -> io::Result<()> {
 /// From here on: no file and no socket is opened, no process is begun, no file grows, memory and time are bounded, others go first, and nothing outlives
 /// the server.
 fn give_up_rights() -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    set_no_new_privs(true)?;
     // Of all processes, this one goes first when memory is short.
     _ = fs::write("/proc/self/oom_score_adj", "1000");
+    leave_root();
+    set_parent_process_death_signal(Some(Signal::KILL))?; // another user would end it
+    set_no_new_privs(true)?;
     for (resource, most) in [
         (Resource::As, ADDRESSES),
         (Resource::Cpu, SECONDS),
@@ -81,4 +84,15 @@ fn give_up_rights() -> io::Result<()> {
     }
     nice(10)?;
     Ok(())
+}
+
+/// Becomes nobody if it is root, whom no limit binds: a container's only user, or an administrator who imports. Where there is no such
+/// user, it stays.
+fn leave_root() {
+    if geteuid().is_root() {
+        let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+        _ = set_thread_groups(&[]);
+        _ = set_thread_res_gid(group, group, group);
+        _ = set_thread_res_uid(user, user, user);
+    }
 }

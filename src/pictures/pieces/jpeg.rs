@@ -10,8 +10,12 @@ use image::metadata::Orientation;
 
 use super::walk::{MOST, Walk, note};
 
+const TABLES: u8 = 0xc4;
+const CODES: u8 = 0xcc;
 const END: u8 = 0xd9;
 const SCAN: u8 = 0xda;
+/// The last of those that may stand between scans.
+const RESTARTS: u8 = 0xdd;
 const JFIF: u8 = 0xe0;
 const EXIF: u8 = 0xe1;
 const COLORS: u8 = 0xe2;
@@ -60,7 +64,8 @@ fn segments<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<(Vec<Segment>, Ori
         }
         let end = if marker == SCAN { end_of_scan(walk, end)? } else { end };
         segments.push((marker, at..end));
-        if marker == END {
+        // Readers show a picture that was cut as well.
+        if marker == END || (marker == SCAN && end == walk.length) {
             return Ok((segments, orientation.unwrap_or(Orientation::NoTransforms)));
         }
         at = end;
@@ -85,7 +90,8 @@ fn is_picture<F: Read + Seek>(walk: &mut Walk<F>, marker: u8, range: &Range<u64>
     }
 }
 
-/// Where the coded data of a scan ends: at the next marker that does not belong to it.
+/// Where the coded data of a scan ends: at the next segment, or with the file. Readers go on behind damage in it, which may look like
+/// a marker of another kind.
 fn end_of_scan<F: Read + Seek>(walk: &mut Walk<F>, from: u64) -> io::Result<u64> {
     let mut buffer = vec![0; 64 << 10];
     let (mut at, mut after_prefix) = (from, false);
@@ -93,10 +99,10 @@ fn end_of_scan<F: Read + Seek>(walk: &mut Walk<F>, from: u64) -> io::Result<u64>
     loop {
         let read = walk.file.read(&mut buffer)?;
         if read == 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
+            return Ok(at);
         }
         for byte in &buffer[..read] {
-            if after_prefix && !matches!(byte, 0 | 0xd0..=0xd7 | 0xff) {
+            if after_prefix && matches!(*byte, TABLES | CODES | END..=RESTARTS | JFIF..=0xef | COMMENT) {
                 return Ok(at - 1);
             }
             after_prefix = *byte == 0xff;

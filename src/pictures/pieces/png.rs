@@ -1,6 +1,6 @@
 //! PNG (third edition, section 4.7 and 11): the chunks that the picture, its motion and its colours are made of.
 
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, Read, Seek};
 
 use image::metadata::Orientation;
 
@@ -17,33 +17,36 @@ pub fn walk<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
     walk.keep(0..SIGNATURE)?;
     let orientation = orientation(walk)?;
     let mut at = SIGNATURE;
-    loop {
-        let (name, end) = chunk(walk, at)?;
+    while let Some((name, end)) = chunk(walk, at)? {
         if KEPT.contains(&&name) {
             walk.keep(at..end)?;
         }
         match &name {
             b"IHDR" if orientation != Orientation::NoTransforms => walk.write(exif(orientation))?,
-            b"IEND" => return Ok(orientation), // what follows is left out
+            b"IEND" => break, // what follows is left out
             _ => {}
         }
         at = end;
     }
+    Ok(orientation)
 }
 
-/// The name of the chunk at a place, and where it ends.
-fn chunk<F: Read + Seek>(walk: &mut Walk<F>, at: u64) -> io::Result<([u8; 4], u64)> {
+/// The name of the chunk at a place, and where it ends; none where none begins. Readers show a picture that was cut as well, so that its
+/// last chunk may end with the file.
+fn chunk<F: Read + Seek>(walk: &mut Walk<F>, at: u64) -> io::Result<Option<([u8; 4], u64)>> {
+    if walk.length - at < 8 {
+        return Ok(None);
+    }
     let length = u32::from_be_bytes(walk.read(at)?);
-    let end = at + 12 + u64::from(length);
-    if end > walk.length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok((walk.read(at + 4)?, end)) }
+    Ok(Some((walk.read(at + 4)?, (at + 12 + u64::from(length)).min(walk.length))))
 }
 
 fn orientation<F: Read + Seek>(walk: &mut Walk<F>) -> io::Result<Orientation> {
     let mut at = SIGNATURE;
     for _ in 0..MOST {
-        let (name, end) = chunk(walk, at)?;
+        let Some((name, end)) = chunk(walk, at)? else { return Ok(Orientation::NoTransforms) };
         match &name {
-            b"eXIf" => return walk.orientation(at + 8..end - 4),
+            b"eXIf" if end - at > 12 => return walk.orientation(at + 8..end - 4),
             b"IEND" => return Ok(Orientation::NoTransforms),
             _ => at = end,
         }

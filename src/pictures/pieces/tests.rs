@@ -129,12 +129,34 @@ fn a_picture_without_notes_and_other_files_are_kept_as_they_are() {
 }
 
 #[test]
-fn a_file_that_ends_early_or_lies_about_its_lengths_is_kept_as_it_is() {
-    for make in [jpeg, png, webp] {
+fn a_picture_that_was_cut_or_damaged_tells_no_more_than_a_whole_one() {
+    for (make, first, end) in [(jpeg as fn(_) -> _, &b"\xff\xda"[..], 0), (png, b"IDAT", 12)] {
         let whole = make(Orientation::Rotate90);
-        for length in 0..whole.len() - SECRET.len() {
+        let first = whole.windows(first.len()).position(|bytes| bytes == first).unwrap();
+        for length in first + 20..whole.len() - SECRET.len() - end {
+            let kept = rewritten(&whole[..length]);
+            assert!(!tells(&kept) && kept.ends_with(&whole[length - 4..length]), "{length}");
+        }
+    }
+    let mut damaged = jpeg(Orientation::Rotate90);
+    let scan = damaged.windows(2).position(|bytes| bytes == b"\xff\xda").unwrap();
+    damaged[scan + 30..scan + 36].copy_from_slice(b"\xff\x37\xff\xff\x02\xff");
+    let kept = rewritten(&damaged);
+    assert!(!tells(&kept) && kept.ends_with(&damaged[scan..damaged.len() - SECRET.len()]));
+    assert_eq!(seen(&kept).0, Orientation::Rotate90);
+}
+
+#[test]
+fn a_file_that_ends_before_its_picture_or_lies_about_its_lengths_is_kept_as_it_is() {
+    for (make, first) in [(jpeg as fn(_) -> _, &b"\xff\xda"[..]), (webp, SECRET)] {
+        let whole = make(Orientation::Rotate90);
+        let end = whole.windows(first.len()).position(|bytes| bytes == first).unwrap();
+        for length in 0..end {
             assert_eq!(kept_of(&mut Cursor::new(&whole[..length])), None, "{length}");
         }
+    }
+    for make in [jpeg, png, webp] {
+        let whole = make(Orientation::Rotate90);
         for (at, byte) in (0..whole.len()).zip((0..=u8::MAX).cycle()) {
             let mut changed = whole.clone();
             changed[at] = byte;
