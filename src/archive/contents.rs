@@ -13,11 +13,13 @@ use crate::{
     db,
     domain::files::inventory::Listed,
     error::{Error, Result},
-    files::Store,
+    files::{INCOMING, Store},
     id::{FileId, OrganisationId},
     regular_file, secret,
 };
 
+/// Free space that an import leaves to the server.
+pub const SPACE_KEPT: u64 = 1 << 30;
 /// The end of a copy's name until it is whole.
 pub(super) const DRAFT: &str = ".partial";
 
@@ -62,11 +64,9 @@ impl Contents {
 /// The files of a data folder, which are its owner's whoever opens them; makes their folder if there is none.
 pub fn open_store(data: &Path) -> Result<Store> {
     let store = Store::open(data)?;
-    let give = || -> io::Result<()> {
-        db::give_to_folder_owner(store.folder(), data)?;
-        fs::read_dir(store.folder())?.flatten().try_for_each(|entry| db::give_to_folder_owner(&entry.path(), data))
-    };
-    give().map_err(|err| Error::failed(format!("can't write to {}: {err}", store.folder().display())))?;
+    let folders = [store.folder().to_owned(), store.folder().join(INCOMING)];
+    let own = folders.iter().try_for_each(|folder| make_folder(folder, data));
+    own.map_err(|err| Error::failed(format!("can't write to {}: {err}", store.folder().display())))?;
     Ok(store)
 }
 
@@ -83,7 +83,7 @@ impl Placing<'_> {
         Placing { store, data, touched: HashSet::new() }
     }
 
-    /// Puts a file in its place, on disk but for its name.
+    /// Puts a file, whose content is on disk, in its place.
     pub fn place(&mut self, from: &Path, organisation: OrganisationId, id: FileId) -> io::Result<()> {
         let to = self.store.path(organisation, id);
         let folder = to.parent().expect("it lies in a folder");
@@ -91,7 +91,6 @@ impl Placing<'_> {
         make_folder(of_organisation, self.data)?;
         make_folder(folder, self.data)?;
         link_or_copy(from, &to, self.data)?;
-        File::open(&to)?.sync_all()?;
         self.touched.extend([of_organisation, self.store.folder(), folder].map(Path::to_owned));
         Ok(())
     }
@@ -114,11 +113,18 @@ pub(super) fn has_content(path: &Path, sha256: &str) -> bool {
 /// Gives a file a second name where the disk is the same and it is the data folder's owner's, and else a copy. Whatever had the name is
 /// replaced.
 pub(super) fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(from)?;
+    if !found.is_file() {
+        return Err(io::Error::other(format!("{} is no file", from.display())));
+    }
     remove(to)?;
-    // Whoever else owns it could change it later, and a link to another place would lead there.
-    let is_own = fs::symlink_metadata(from).is_ok_and(|found| found.is_file() && owns(data, &found));
-    if is_own && fs::hard_link(from, to).is_ok() {
+    // Whoever else owns it could change it later.
+    if owns(data, &found) && fs::hard_link(from, to).is_ok() {
         return Ok(());
+    }
+    // On another disk, or under too many names already.
+    if db::free_bytes(data).is_some_and(|free| free < found.len()) {
+        return Err(ErrorKind::StorageFull.into());
     }
     let draft = to.with_extension(format!("{}{DRAFT}", std::process::id()));
     remove(&draft)?;
@@ -145,7 +151,9 @@ pub(super) fn make_folder(folder: &Path, owner: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => db::give_to_folder_owner(folder, owner),
         // A link could lead out of the folder.
-        Err(err) if err.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
+        Err(err) if err.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => {
+            db::give_to_folder_owner(folder, owner) // a kill may have come between
+        }
         Err(err) => Err(err),
     }
 }

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use crate::{
     archive::{
         self, Content, Destination, FileContent, FileTotals, Manifest, Progress, Scope,
-        contents::{Contents, is_whole},
+        contents::{Contents, SPACE_KEPT, is_whole, open_store},
         staged_files::StagedFiles,
     },
     db::{self, Tx},
@@ -35,13 +35,13 @@ use crate::{
 /// Records that one transaction imports, and bytes of them: some milliseconds.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 1 << 20;
+/// Files that one transaction puts in their places, each of them in a folder that is to be put on disk.
+const BATCH_FILES: usize = 20;
 /// Bytes that a record counts for in a batch, besides its longer texts.
 pub const RECORD: usize = 500;
 /// Time after which a transaction takes no further record, because a running server waits for it. A member of a large channel
 /// takes longer than other records: the import counts what the member has not read.
 const BATCH_TIME: Duration = Duration::from_millis(20);
-/// Free space that an import leaves to the server.
-pub const SPACE_KEPT: u64 = 1 << 30;
 /// The longest line: a message with half a million reactions has less.
 const LINE_MAX: u64 = 64 << 20;
 
@@ -53,7 +53,7 @@ pub fn export(data: &Path, organisation: OrganisationId, with_files: bool, to: &
         return Err(failed(ErrorKind::AlreadyExists.into()));
     }
     let file = NamedTempFile::new_in(folder).map_err(failed)?;
-    let store = Store::existing(data).filter(|_| with_files);
+    let store = if with_files { Some(open_store(data)?) } else { None };
     // What the records name must be there until it is archived.
     let _held = store.as_ref().map(Store::hold).transpose().map_err(Error::internal)?;
     // Most of them before the moment: for as long as that takes, a running server's log of the database grows.
@@ -123,6 +123,7 @@ pub fn import(data: &Path, from: &Path, into: Option<OrganisationId>, write: Wri
     let mut unpacked = Unpacked { beside: data, parts: Vec::new(), files: StagedFiles::new(data)? };
     archive::read(&mut file, &mut unpacked, progress)?;
     let Unpacked { mut parts, files, .. } = unpacked;
+    files.sync()?;
     if parts.len() < PARTS.len() {
         return Err(Error::failed(format!("the file has no {}", PARTS[parts.len()])));
     }
@@ -190,14 +191,21 @@ impl<'a> Batches<'a> {
         let Batches { import, write: Writer { write, is_rehearsal }, files, waiting, .. } = self;
         while !waiting.is_empty() {
             write(&mut |tx| {
+                let mut placing = files.placing();
                 let began = Instant::now();
+                let mut placed = 0;
                 while began.elapsed() < BATCH_TIME
+                    && placed < BATCH_FILES
                     && let Some(record) = waiting.pop_front()
                 {
                     import.import_record(tx, record)?;
+                    let kept = import.take_files();
+                    placed += kept.len();
+                    if !*is_rehearsal {
+                        files.place(kept, &mut placing)?;
+                    }
                 }
-                let kept = import.take_files();
-                if *is_rehearsal { Ok(()) } else { files.place(kept) }
+                placing.sync().map_err(Error::internal)
             })?;
         }
         Ok(())

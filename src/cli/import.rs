@@ -26,7 +26,8 @@ pub enum Command {
     /// Import the zip that Slack exports: people, channels, messages with their threads, reactions, edits and files
     ///
     /// People are matched by their addresses; those without an account get one without a password. Prints what was imported and
-    /// what was left out. If it is interrupted, run it again: what is there already stays as it is
+    /// what was left out. If it is interrupted, run it again: what is there already stays as it is, but
+    /// that messages get the files that they have not
     Slack(Slack),
 }
 
@@ -40,13 +41,12 @@ pub struct Slack {
     /// Address of the owner of the new organisation, who has an account or is in the export [default: the export's primary owner]
     #[arg(long, value_name = "ADDRESS", value_parser = email_address, conflicts_with = "organisation")]
     owner: Option<String>,
-    /// Folder with the files of the export, each with its identifier at Slack as its name, or in a folder of that name
+    /// Folder with the files of the export, each with its identifier at Slack as its name, or in a folder of that name [default with
+    /// --fetch-files: FILE.zip.files]
     #[arg(long, value_name = "FOLDER")]
     files: Option<PathBuf>,
-    /// Fetch the files that the export names from Slack, and the pictures of people, into the folder that `--files` names [default:
-    /// FILE.zip.files]
-    ///
-    /// What is there already is not fetched again
+    /// Fetch the files that the export names from Slack, and the pictures of people, into the folder that `--files` names. What is there
+    /// is not fetched again
     #[arg(long, conflicts_with = "dry_run")]
     fetch_files: bool,
     /// File with certificates (PEM) of authorities that are trusted besides the well-known ones while files are fetched

@@ -57,7 +57,7 @@ pub enum Command {
         /// File to write, as in engines.tar.zst
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Leave the files of messages out: of a message without words, their names are the text
+        /// Export no files of messages. A message that has only files gets their names as its text
         #[arg(long)]
         without_files: bool,
     },

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Seek, Write},
     os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -38,6 +38,14 @@ pub struct Incoming {
     /// With a buffer for what is written next. None while a write is in progress.
     writing: Option<Writing>,
     size: u64,
+}
+
+/// Where a whole file goes.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Its own among an organisation's.
+    Of(OrganisationId),
+    Aside(FileId),
 }
 
 struct Writing {
@@ -159,21 +167,22 @@ impl Incoming {
     /// Puts the file in its place, whole and on disk. A picture is looked at, and goes without what it tells of its maker unless its
     /// details are kept.
     pub async fn end(self, organisation: OrganisationId, keeps_details: bool) -> Result<Stored> {
-        self.finish(Some(organisation), keeps_details).await
+        self.finish(Place::Of(organisation), keeps_details).await
     }
 
-    /// [`Incoming::end`] of a file that gets its place later: it lies where files arrive, and has no copies.
-    pub async fn set_aside(self, keeps_details: bool) -> Result<Stored> {
-        self.finish(None, keeps_details).await
+    /// [`Incoming::end`] of a file that gets its place later: until then it lies where files with the id `aside` arrive, which is not its
+    /// own, and has no copies.
+    pub async fn set_aside(self, aside: FileId, keeps_details: bool) -> Result<Stored> {
+        self.finish(Place::Aside(aside), keeps_details).await
     }
 
-    async fn finish(mut self, organisation: Option<OrganisationId>, keeps_details: bool) -> Result<Stored> {
+    async fn finish(mut self, place: Place, keeps_details: bool) -> Result<Stored> {
         self.sync().await?;
         let mime_type = self.recognise().await?;
         let looked = if content::is_decoded(mime_type) { self.look(Purpose::Preview).await? } else { Look::default() };
         match looked.kept.filter(|_| !keeps_details) {
-            Some(pieces) => self.put_together(pieces).await?.place(organisation, mime_type, looked.picture).await,
-            None => self.place(organisation, mime_type, looked.picture).await,
+            Some(pieces) => self.put_together(pieces).await?.place(place, mime_type, looked.picture).await,
+            None => self.place(place, mime_type, looked.picture).await,
         }
     }
 
@@ -184,19 +193,17 @@ impl Incoming {
         Ok(mime_type)
     }
 
-    async fn place(
-        mut self,
-        organisation: Option<OrganisationId>,
-        mime_type: &'static str,
-        picture: Option<Picture>,
-    ) -> Result<Stored> {
+    async fn place(mut self, place: Place, mime_type: &'static str, picture: Option<Picture>) -> Result<Stored> {
         let mut writing = self.writing.take().ok_or_else(interrupted)?;
         if writing.hash.is_none() {
             writing = writing.hash_again().await?;
         }
         let (store, id, size) = (self.store.clone(), self.id, self.size);
         let from = self.path.clone();
-        let to = organisation.map_or_else(|| store.incoming(FileId::new()), |organisation| store.path(organisation, id));
+        let to = match place {
+            Place::Of(organisation) => store.path(organisation, id),
+            Place::Aside(aside) => store.incoming(aside),
+        };
         let pieces = self.is_in_pieces.then(|| from.clone());
         let put = move || {
             let folder = to.parent().expect("a file has a folder");
@@ -207,7 +214,7 @@ impl Incoming {
             fs::rename(&from, &to)?;
             let synced = sync_folder_of(&to);
             // After the picture: a kill between the two must not leave copies alone. Missing ones are made again.
-            if let Some((organisation, picture)) = organisation.zip(picture.as_ref())
+            if let (Place::Of(organisation), Some(picture)) = (place, &picture)
                 && let Err(err) = copies::write(&store, (organisation, id), picture, size)
             {
                 tracing::warn!(%err, %id, "the copies of a picture could not be written");
@@ -271,7 +278,7 @@ pub struct Stored {
     pieces: Option<PathBuf>,
     /// What its content is.
     pub mime_type: &'static str,
-    /// A picture that could be decoded. Copies of it lie beside it.
+    /// A picture that could be decoded. Copies of it lie beside it, unless it is set aside.
     pub picture: Option<Appearance>,
     /// Bytes that are kept.
     pub size: u64,
@@ -279,11 +286,6 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Where it lies.
-    pub fn path(&self) -> Option<&Path> {
-        self.place.as_deref()
-    }
-
     pub fn keep(mut self) {
         self.place = None;
     }

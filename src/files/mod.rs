@@ -17,6 +17,6 @@ pub use self::{
     content::{is_decoded, of_file, recognise, shows_in_place},
     incoming::{Incoming, Stored},
     reading::Transferred,
-    store::{BUFFER, Store},
+    store::{BUFFER, INCOMING, Store},
     turns::Turn,
 };

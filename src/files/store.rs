@@ -20,7 +20,8 @@ use crate::{
 
 /// The folder of all files in the data folder.
 pub const FOLDER: &str = "files";
-const INCOMING: &str = "incoming";
+/// The folder in it of what arrives.
+pub const INCOMING: &str = "incoming";
 
 /// Bytes of a file that are in memory at once while it comes or goes.
 pub const BUFFER: usize = 64 << 10;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Number, value::RawValue};
 
 use crate::{
     domain::text,
@@ -149,7 +149,8 @@ pub struct File {
     pub mimetype: Option<String>,
     /// `hosted` and `snippet` of what Slack keeps; `external` of a link, `tombstone` and `hidden_by_limit` of what is gone.
     pub mode: Option<String>,
-    pub size: u64,
+    /// Bytes, in whatever form.
+    pub size: Option<Number>,
     pub alt_txt: Option<String>,
     pub permalink: Option<String>,
     pub url_private: Option<String>,
@@ -159,6 +160,11 @@ pub struct File {
 impl File {
     pub fn is_kept_by_slack(&self) -> bool {
         !matches!(self.mode.as_deref(), Some("external" | "tombstone" | "hidden_by_limit"))
+    }
+
+    /// Its length, as the export says.
+    pub fn bytes(&self) -> u64 {
+        self.size.as_ref().and_then(Number::as_u64).unwrap_or_default()
     }
 
     /// Where its content is.

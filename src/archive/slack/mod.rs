@@ -17,7 +17,7 @@ mod zip_entry;
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
 };
 
@@ -34,8 +34,9 @@ use self::{
 use crate::{
     archive::{
         Progress,
+        contents::SPACE_KEPT,
         staged_files::StagedFiles,
-        transfer::{Batches, RECORD, SPACE_KEPT, Writer, fingerprint, unreadable},
+        transfer::{Batches, RECORD, Writer, fingerprint, unreadable},
     },
     db::{self, Tx},
     domain::{
@@ -99,11 +100,11 @@ pub fn import(
     if let Target::New { name, owner } = &target {
         (writer.write)(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
     }
-    let mut missing = Vec::new();
+    let mut missing = BTreeMap::new();
     if let Some(Files { folder, fetch: Some(outgoing) }) = files {
         missing = fetching::fetch(&mut archive, overview.people, folder, outgoing, progress)?;
     }
-    let import = Import::new(source, None).with_orphan_replies_as_posts();
+    let import = Import::new(source, None).with_orphan_replies_as_posts().with_later_files();
     let batches = Batches::new(import, writer, StagedFiles::new(data)?);
     let people = People::new(organisation, overview.began);
     let mut export = Export {
@@ -116,7 +117,6 @@ pub fn import(
         window: Vec::new(),
         window_bytes: 0,
     };
-    missing.into_iter().for_each(|why| export.leave_out(why));
     let owner = export.owner(target, &overview)?;
     archive.each_in_list(overview.people, &mut |user| export.user(&user, owner))?;
     for (list, kind) in LISTS {
@@ -124,6 +124,7 @@ pub fn import(
     }
     export.messages(&mut archive, progress)?;
     export.members()?;
+    missing.into_iter().for_each(|(why, number)| export.batches.import.leave_out(why, number));
     export.batches.finish()
 }
 

@@ -1,7 +1,5 @@
 //! Files that come with an organisation.
 
-use std::collections::HashSet;
-
 use rusqlite::Connection;
 
 use super::{
@@ -40,7 +38,7 @@ pub fn keep(
 }
 
 /// The contents of the files that a message has.
-pub fn contents(conn: &Connection, n: i64) -> Result<HashSet<Hash>> {
+pub fn contents(conn: &Connection, n: i64) -> Result<Vec<Hash>> {
     let mut select = conn.prepare_cached("select sha256 from files where message_n = ?1 and deleted_at is null")?;
     Ok(select.query_map([n], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }

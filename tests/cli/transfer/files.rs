@@ -57,6 +57,7 @@ async fn they_look_as_they_did_and_their_bytes_are_the_same() {
     let contents = |messages: &[Value]| messages.iter().map(|message| message["content"].clone()).collect::<Vec<_>>();
     assert_eq!(contents(&before), contents(&after));
     let fields = ["id", "file_name", "mime_type", "size", "width", "height", "color", "description", "user_id", "created_at"];
+    assert_eq!(media(&before).len(), media(&after).len());
     for (before, after) in media(&before).iter().zip(&media(&after)) {
         assert_eq!(fields.map(|field| &before[field]), fields.map(|field| &after[field]));
         for link in ["file_link", "thumbnail_link"].into_iter().filter(|link| !before[link].is_null()) {

@@ -34,7 +34,7 @@ impl Import {
             .query_row([MessageId(here)], |row| row.get(0))
             .optional()?;
         if found == Some(at.channel) {
-            self.missing_files(tx, (at.channel, MessageId(here)), message)?;
+            self.later_files(tx, (at.channel, MessageId(here)), message)?;
             return Ok(false);
         }
         check(message).map_err(Error::BadRequest)?;
@@ -54,17 +54,28 @@ impl Import {
         Ok(true)
     }
 
-    /// Gives a message that is here those of its files whose content it does not have: they could not be had before.
-    fn missing_files(&mut self, tx: &mut Tx, (channel, id): (ChannelId, MessageId), message: &Message) -> Result<()> {
+    /// Gives a message that is here those of its files whose content it does not have, where they may come later.
+    fn later_files(&mut self, tx: &mut Tx, (channel, id): (ChannelId, MessageId), message: &Message) -> Result<()> {
         if message.files.is_empty() || message.deleted_at.is_some() {
             return Ok(());
         }
         let Some(here) = messages::record::find(tx, id)?.filter(|here| here.deleted_at.is_none()) else { return Ok(()) };
-        let known = importing::contents(tx, here.n)?;
-        let is_missing = |file: &&File| secret::unhex(&file.sha256).is_some_and(|sha256| !known.contains(&sha256));
-        let room = taking::MOST.saturating_sub(here.media.len());
-        let missing: Vec<File> = message.files.iter().filter(is_missing).take(room).cloned().collect();
+        let mut missing = Vec::new();
+        if self.with_later_files {
+            let mut known: Vec<String> = importing::contents(tx, here.n)?.iter().map(|sha256| secret::hex(sha256)).collect();
+            for file in &message.files {
+                match known.iter().position(|sha256| *sha256 == file.sha256) {
+                    Some(index) => _ = known.swap_remove(index),
+                    None => missing.push(file.clone()),
+                }
+            }
+        }
         self.count(FILES, false, message.files.len() - missing.len());
+        let room = taking::MOST.saturating_sub(here.media.len());
+        if missing.len() > room {
+            self.leave_out("files past ten of a message", (missing.len() - room) as u64);
+            missing.truncate(room);
+        }
         if !missing.is_empty() {
             let added = self.keep_files(tx, (channel, here.n), here.user, &missing)?;
             media::announce(tx, &here, &[&here.media[..], &added].concat())?;

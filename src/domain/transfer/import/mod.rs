@@ -71,6 +71,8 @@ pub struct Import {
     organisation: Option<OrganisationId>,
     /// Whether a reply to a post that is not there becomes a post, and is not refused.
     with_orphans: bool,
+    /// Whether messages that are here already get files that they have not.
+    with_later_files: bool,
     taken: Identifiers,
     /// Accounts on this server by the identifiers that the records name people with.
     people: HashMap<UserId, UserId>,
@@ -86,12 +88,29 @@ impl Import {
     /// file, or if it is `into`: the identifier in a file is no proof that the file may add to the organisation.
     pub fn new(source: String, into: Option<OrganisationId>) -> Import {
         let (organisation, taken, people, bots, files, outcomes, left_out) = Default::default();
-        Import { source, into, organisation, with_orphans: false, taken, people, bots, files, outcomes, left_out }
+        Import {
+            source,
+            into,
+            organisation,
+            with_orphans: false,
+            with_later_files: false,
+            taken,
+            people,
+            bots,
+            files,
+            outcomes,
+            left_out,
+        }
     }
 
     /// Takes a reply to a post that is not there for a post, as of exports that begin in the middle of a thread.
     pub fn with_orphan_replies_as_posts(self) -> Import {
         Import { with_orphans: true, ..self }
+    }
+
+    /// Gives messages that are here already the files that they have not, as of exports whose files come apart from them.
+    pub fn with_later_files(self) -> Import {
+        Import { with_later_files: true, ..self }
     }
 
     /// Imports a record. 400 for one that breaks a rule, or refers to what is not the organisation's.
