@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    io::ErrorKind,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -56,7 +57,11 @@ impl Place {
 /// The files of a data folder, by their ids.
 fn files(data: &Path) -> BTreeMap<String, String> {
     let all = below(&data.join("files"), 3).into_iter().filter(|path| !text(path).contains("/before-restore-"));
-    all.map(|path| (name(&path), fs::read_to_string(path).unwrap())).collect()
+    let content = |path: &Path| match fs::read_to_string(path) {
+        Err(err) if err.kind() == ErrorKind::NotFound => None, // a job has removed it meanwhile
+        read => Some(read.unwrap()),
+    };
+    all.filter_map(|path| Some((name(&path), content(&path)?))).collect()
 }
 
 /// The names in a pool.
