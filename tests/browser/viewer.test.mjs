@@ -96,6 +96,31 @@ for (const kind of BROWSERS) {
       await until('it comes as it is', () => page.$eval('.viewer-frame img', each => !each.src.includes('size=')))
     })
 
+    await t.test('fingers go on to the next one, and make it larger', async () => {
+      await page.goto(`${talk}?view=${quay.id}`)
+      await shows('The quay in the morning')
+      await page.waitForSelector('.viewer-newer:not([hidden])')
+      const finger = await page.touchscreen.touchStart(500, 400)
+      for (const x of [450, 400, 350]) await finger.move(x, 402)
+      await finger.end()
+      await shows('crane.png')
+      const [one, other] = [await page.touchscreen.touchStart(480, 400), await page.touchscreen.touchStart(520, 400)]
+      for (const apart of [40, 80, 120]) {
+        await one.move(480 - apart, 400)
+        await other.move(520 + apart, 400)
+      }
+      await until('it is larger', () => page.$eval('.viewer-frame', each => each.classList.contains('large')))
+      await other.end()
+      const transform = () => page.$eval('.viewer-frame img', each => each.style.transform)
+      const before = await transform()
+      await one.move(400, 400)
+      await one.end()
+      await until('one finger moves what two have made larger', async () => await transform() !== before)
+      assert.equal(await shown(), 'crane.png')
+      await press(page, 'Close')
+      await closes()
+    })
+
     await t.test('from right to left, the older one is on the right', async () => {
       const rtl = await visitor()
       await rtl.page.evaluateOnNewDocument(() => { if (location.protocol === 'http:') localStorage.setItem('tidings-language', 'he') })
