@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     empty, export,
     export::read,
+    hostile::victim_and_attacker,
     is_sound, log_in_anew, numbers,
     scene::{Scene, text},
     text_of,
@@ -159,14 +160,9 @@ async fn a_file_says_of_its_files_what_it_likes_and_their_content_counts() {
 async fn a_file_that_has_the_identifier_of_anothers_gets_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    for name in ["victims", "attackers"] {
-        let server = Server::start(&at(name), &[]);
-        Scene::make(&server, &at(name)).await;
-    }
-    let victim = export(&at("victims"), "engines", &at("victim"));
+    let (victim, mut file) = victim_and_attacker(folder.path()).await;
     let own = text(&victim.record("organisation.jsonl", 0)["id"]);
     let stolen = victim.record("messages.jsonl", victim.with_files())["files"].clone();
-    let mut file = export(&at("attackers"), "engines", &at("file"));
     let n = file.with_files();
     let mut files = file.record("messages.jsonl", n)["files"].clone();
     for (file, stolen) in files.as_array_mut().unwrap().iter_mut().zip(stolen.as_array().unwrap()) {

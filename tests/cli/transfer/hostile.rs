@@ -88,16 +88,21 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// What the folder `victims` exports, and what another server does, which somebody may change.
+pub async fn victim_and_attacker(folder: &Path) -> (Export, Export) {
+    for name in ["victims", "attackers"] {
+        let server = Server::start(&folder.join(name), &[]);
+        Scene::make(&server, &folder.join(name)).await;
+    }
+    let of = |name: &str| export(&folder.join(name), "engines", &folder.join(format!("of {name}")));
+    (of("victims"), of("attackers"))
+}
+
 #[tokio::test]
 async fn a_hostile_file_is_refused_and_changes_nothing_of_others() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    for name in ["victims", "attackers"] {
-        let server = Server::start(&at(name), &[]);
-        Scene::make(&server, &at(name)).await;
-    }
-    let victim = export(&at("victims"), "engines", &at("victim"));
-    let file = export(&at("attackers"), "engines", &at("file"));
+    let (victim, file) = victim_and_attacker(folder.path()).await;
     for (n, (says, change)) in ATTACKS.iter().enumerate() {
         let (data, bad) = (at(&format!("data {n}")), at(&format!("bad {n}")));
         copy(&at("victims"), &data);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Export, empty, export,
-    hostile::copy,
+    hostile::{copy, victim_and_attacker},
     is_sound, numbers,
     scene::{Scene, text},
     text_of,
@@ -105,12 +105,7 @@ async fn an_identifier_that_is_taken_is_replaced_wherever_it_is_named() {
 async fn what_a_file_takes_of_another_organisation_stays_there() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    for name in ["victims", "attackers"] {
-        let server = Server::start(&at(name), &[]);
-        Scene::make(&server, &at(name)).await;
-    }
-    let victim = export(&at("victims"), "engines", &at("victim"));
-    let file = export(&at("attackers"), "engines", &at("file"));
+    let (victim, file) = victim_and_attacker(folder.path()).await;
     let id = |part: &str| victim.record(part, 0)["id"].clone();
     let own = text(&victim.record("organisation.jsonl", 0)["id"]);
     for (n, (part, stolen)) in [
