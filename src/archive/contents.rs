@@ -23,6 +23,9 @@ pub const SPACE_KEPT: u64 = 1 << 30;
 /// The end of a copy's name until it is whole.
 pub(super) const DRAFT: &str = ".partial";
 
+/// The user that commands may be run by.
+const ROOT: u32 = 0;
+
 /// Files whose contents are on the disk as they should be.
 #[derive(Default)]
 pub struct Contents {
@@ -83,7 +86,7 @@ impl Placing<'_> {
         Placing { store, data, touched: HashSet::new() }
     }
 
-    /// Puts a file, whose content is on disk, in its place.
+    /// Puts a file in its place. That its content is on disk is the caller's part.
     pub fn place(&mut self, from: &Path, organisation: OrganisationId, id: FileId) -> io::Result<()> {
         let to = self.store.path(organisation, id);
         let folder = to.parent().expect("it lies in a folder");
@@ -123,7 +126,8 @@ pub(super) fn link_or_copy(from: &Path, to: &Path, data: &Path) -> io::Result<()
         return Ok(());
     }
     // On another disk, or under too many names already.
-    if db::free_bytes(data).is_some_and(|free| free < found.len()) {
+    let folder = to.parent().expect("it lies in a folder");
+    if db::free_bytes(folder).is_some_and(|free| free < found.len()) {
         return Err(ErrorKind::StorageFull.into());
     }
     let draft = to.with_extension(format!("{}{DRAFT}", std::process::id()));
@@ -150,10 +154,12 @@ fn owns(folder: &Path, file: &fs::Metadata) -> bool {
 pub(super) fn make_folder(folder: &Path, owner: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => db::give_to_folder_owner(folder, owner),
-        // A link could lead out of the folder.
-        Err(err) if err.kind() == ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => {
-            db::give_to_folder_owner(folder, owner) // a kill may have come between
-        }
+        // A link could lead out of the folder. Between the two steps above, a kill may have left it to root.
+        Err(err) if err.kind() == ErrorKind::AlreadyExists => match fs::symlink_metadata(folder)? {
+            found if !found.is_dir() => Err(err),
+            found if found.uid() == ROOT => db::give_to_folder_owner(folder, owner),
+            _ => Ok(()),
+        },
         Err(err) => Err(err),
     }
 }

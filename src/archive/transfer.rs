@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use crate::{
     archive::{
         self, Content, Destination, FileContent, FileTotals, Manifest, Progress, Scope,
-        contents::{Contents, SPACE_KEPT, is_whole, open_store},
+        contents::{Contents, SPACE_KEPT, is_whole},
         staged_files::StagedFiles,
     },
     db::{self, Tx},
@@ -53,7 +53,7 @@ pub fn export(data: &Path, organisation: OrganisationId, with_files: bool, to: &
         return Err(failed(ErrorKind::AlreadyExists.into()));
     }
     let file = NamedTempFile::new_in(folder).map_err(failed)?;
-    let store = if with_files { Some(open_store(data)?) } else { None };
+    let store = Store::existing(data).filter(|_| with_files);
     // What the records name must be there until it is archived.
     let _held = store.as_ref().map(Store::hold).transpose().map_err(Error::internal)?;
     // Most of them before the moment: for as long as that takes, a running server's log of the database grows.
@@ -61,9 +61,9 @@ pub fn export(data: &Path, organisation: OrganisationId, with_files: bool, to: &
     let (manifest, parts, contents) = db::read_once(data, |conn| {
         let moment = conn.unchecked_transaction()?;
         let mut contents = Contents::default();
-        if let Some(store) = &store {
+        if with_files {
             for file in inventory::shown(&moment, organisation)? {
-                let is_whole = whole.contains(&file.id) || is_whole(store, &file);
+                let is_whole = whole.contains(&file.id) || store.as_ref().is_some_and(|store| is_whole(store, &file));
                 contents.add(file, is_whole);
             }
         }

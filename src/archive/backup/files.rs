@@ -259,8 +259,8 @@ pub(super) fn put(
     let mut placing = Placing::new(store, data);
     for Line { organisation, id, sha256, .. } in lines {
         if let Some(from) = source.path(&sha256).filter(|_| !in_place.contains(&id)) {
-            File::open(&from).and_then(|file| file.sync_all()).map_err(failed)?;
             placing.place(&from, organisation, id).map_err(failed)?;
+            File::open(store.path(organisation, id)).and_then(|file| file.sync_all()).map_err(failed)?;
         }
     }
     placing.sync().map_err(failed)

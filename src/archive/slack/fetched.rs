@@ -41,8 +41,8 @@ pub fn find(folder: &Path, id: &str) -> Option<File> {
 
 /// The folder, and what runs the work on its files.
 pub struct Fetched {
-    folder: PathBuf,
-    runtime: Runtime,
+    pub folder: PathBuf,
+    pub runtime: Runtime,
 }
 
 impl Fetched {

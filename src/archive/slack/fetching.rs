@@ -17,7 +17,7 @@ use url::{Host, Url};
 
 use super::{
     archive::Archive,
-    fetched::{FACES, find, is_id},
+    fetched::{FACES, Fetched, find, is_id},
     format::{self, Message, cut_to_one_line},
 };
 use crate::{
@@ -63,7 +63,7 @@ struct Wanted {
 pub fn fetch(
     archive: &mut Archive,
     people: &'static str,
-    folder: &Path,
+    Fetched { folder, runtime }: &Fetched,
     outgoing: &Outgoing,
     progress: Progress,
 ) -> Result<BTreeMap<String, u64>> {
@@ -75,7 +75,7 @@ pub fn fetch(
     let (all, mut done, mut missing, mut list) = (wanted.len() as u64, 0, BTreeMap::new(), String::new());
     let fetching = async {
         let mut fetched = stream::iter(&wanted)
-            .map(|(path, wanted)| async move { (wanted, one(path, wanted, outgoing).await) })
+            .map(|(path, wanted)| async move { (wanted, fetch_one(path, wanted, outgoing).await) })
             .buffer_unordered(AT_ONCE);
         while let Some((Wanted { name, .. }, outcome)) = fetched.next().await {
             done += 1;
@@ -86,7 +86,7 @@ pub fn fetch(
             }
         }
     };
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?.block_on(fetching);
+    runtime.block_on(fetching);
     fs::write(folder.join(MISSING), list).map_err(failed)?;
     Ok(missing)
 }
@@ -141,12 +141,12 @@ fn wanted(archive: &mut Archive, people: &'static str, folder: &Path) -> Result<
 /// Why a try failed.
 enum Failed {
     /// Another one may succeed, after a while if that is told.
-    Now(String, Option<Duration>),
+    ForNow(String, Option<Duration>),
     ForGood(String),
 }
 
-fn now(why: impl ToString) -> Failed {
-    Failed::Now(why.to_string(), None)
+fn for_now(why: impl ToString) -> Failed {
+    Failed::ForNow(why.to_string(), None)
 }
 
 fn unwritten(err: io::Error) -> Failed {
@@ -154,7 +154,7 @@ fn unwritten(err: io::Error) -> Failed {
 }
 
 /// Fetches one file into its place, where it is whole.
-async fn one(path: &Path, Wanted { address, is_page, .. }: &Wanted, outgoing: &Outgoing) -> Result<(), String> {
+async fn fetch_one(path: &Path, Wanted { address, is_page, .. }: &Wanted, outgoing: &Outgoing) -> Result<(), String> {
     let url = Url::parse(address).ok().filter(|_| is_slacks(address)).ok_or("its address is not one of Slack's")?;
     let partial = path.with_extension("partial");
     let mut wait = BACKOFF;
@@ -163,11 +163,11 @@ async fn one(path: &Path, Wanted { address, is_page, .. }: &Wanted, outgoing: &O
         tries += 1;
         match try_once(&url, *is_page, &partial, outgoing).await {
             Ok(()) => return fs::rename(&partial, path).map_err(|err| format!("it can't be written: {err}")),
-            Err(Failed::Now(_, asked)) if tries < TRIES => {
+            Err(Failed::ForNow(_, asked)) if tries < TRIES => {
                 sleep(asked.unwrap_or_default().max(wait).min(LONGEST_WAIT)).await;
                 wait *= 2;
             }
-            Err(Failed::Now(why, _) | Failed::ForGood(why)) => return Err(why),
+            Err(Failed::ForNow(why, _) | Failed::ForGood(why)) => return Err(why),
         }
     }
 }
@@ -176,7 +176,7 @@ async fn try_once(url: &Url, is_page: bool, partial: &Path, outgoing: &Outgoing)
     let have = fs::symlink_metadata(partial).map_or(0, |found| found.len());
     let download = outgoing.fetch(url, have).await.map_err(|failure| match failure {
         Failure::Refused(_) => Failed::ForGood(failure.to_string()),
-        _ => now(failure),
+        _ => for_now(failure),
     })?;
     let mut options = File::options();
     let (options, have) = match download.status() {
@@ -184,11 +184,11 @@ async fn try_once(url: &Url, is_page: bool, partial: &Path, outgoing: &Outgoing)
         200 => (options.write(true).create(true).truncate(true), 0),
         416 | 206 => {
             _ = fs::remove_file(partial); // if there is one
-            return Err(now("Slack sent another part than it was asked for"));
+            return Err(for_now("Slack sent another part than it was asked for"));
         }
         300..=399 => return Err(Failed::ForGood(SIGN_IN.into())),
         status @ (408 | 429 | 500..=599) => {
-            return Err(Failed::Now(format!("Slack answered with the status {status}"), download.retry_after()));
+            return Err(Failed::ForNow(format!("Slack answered with the status {status}"), download.retry_after()));
         }
         status => return Err(Failed::ForGood(format!("Slack answered with the status {status}"))),
     };
@@ -209,7 +209,7 @@ async fn try_once(url: &Url, is_page: bool, partial: &Path, outgoing: &Outgoing)
 /// Writes what comes behind the bytes that are there.
 async fn save(download: Download, have: u64, file: File) -> Result<(), Failed> {
     let saved = timeout(LONGEST_TRY, save_all(download, have, file)).await;
-    saved.unwrap_or_else(|_| Err(now(format!("it takes more than {} minutes", LONGEST_TRY.as_secs() / 60))))
+    saved.unwrap_or_else(|_| Err(for_now(format!("it takes more than {} minutes", LONGEST_TRY.as_secs() / 60))))
 }
 
 async fn save_all(mut download: Download, mut have: u64, mut file: File) -> Result<(), Failed> {
@@ -217,7 +217,7 @@ async fn save_all(mut download: Download, mut have: u64, mut file: File) -> Resu
     if download.length().is_some_and(|length| have.saturating_add(length) > LARGEST) {
         return Err(too_large());
     }
-    let cut = |failure| now(format!("it was cut: {failure}"));
+    let cut = |failure| for_now(format!("it was cut: {failure}"));
     while let Some(part) = download.next().await.map_err(cut)? {
         have += part.len() as u64;
         if have > LARGEST {

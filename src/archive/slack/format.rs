@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Number, value::RawValue};
+use serde_json::value::RawValue;
 
 use crate::{
     domain::text,
@@ -149,8 +149,8 @@ pub struct File {
     pub mimetype: Option<String>,
     /// `hosted` and `snippet` of what Slack keeps; `external` of a link, `tombstone` and `hidden_by_limit` of what is gone.
     pub mode: Option<String>,
-    /// Bytes, in whatever form.
-    pub size: Option<Number>,
+    /// Bytes; whatever its form, the message is read.
+    pub size: Option<Box<RawValue>>,
     pub alt_txt: Option<String>,
     pub permalink: Option<String>,
     pub url_private: Option<String>,
@@ -164,7 +164,7 @@ impl File {
 
     /// Its length, as the export says.
     pub fn bytes(&self) -> u64 {
-        self.size.as_ref().and_then(Number::as_u64).unwrap_or_default()
+        self.size.as_ref().and_then(|size| size.get().parse().ok()).unwrap_or_default()
     }
 
     /// Where its content is.
@@ -174,10 +174,18 @@ impl File {
 
     /// Its name, with the ending.
     pub fn shown_name(&self) -> String {
-        let named = |name: &String| cut_to_one_line(name, FILE_NAME);
-        let name = [&self.name, &self.title].into_iter().flatten().map(named).find(|name| !name.is_empty());
-        name.unwrap_or_else(|| "a file".into())
+        first_name([&self.name, &self.title])
     }
+
+    /// What people have called it.
+    pub fn shown_title(&self) -> String {
+        first_name([&self.title, &self.name])
+    }
+}
+
+fn first_name(names: [&Option<String>; 2]) -> String {
+    let names = names.into_iter().flatten().map(|name| cut_to_one_line(name, FILE_NAME));
+    names.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "a file".into())
 }
 
 /// A text on one line, cut to `most` characters.

@@ -256,10 +256,9 @@ impl Names for Translator<'_, '_> {
 
 /// A file's name and address.
 fn named(file: &File) -> String {
-    let title = file.title.as_deref().map(|title| cut_to_one_line(title, LABEL)).filter(|title| !title.is_empty());
+    let name = file.shown_title();
     let address = file.permalink.as_ref().or(file.url_private.as_ref()).map(|address| cut_to_one_line(address, usize::MAX));
-    let name = title.unwrap_or_else(|| file.shown_name());
-    address.map_or(name.clone(), |address| format!("{name}: {address}"))
+    address.map_or_else(|| name.clone(), |address| format!("{name}: {address}"))
 }
 
 /// The emoji of a reaction's name; the name between colons for one that only the workspace has.

@@ -100,9 +100,10 @@ pub fn import(
     if let Target::New { name, owner } = &target {
         (writer.write)(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
     }
+    let fetched = files.map(|files| Fetched::new(&files.folder)).transpose()?;
     let mut missing = BTreeMap::new();
-    if let Some(Files { folder, fetch: Some(outgoing) }) = files {
-        missing = fetching::fetch(&mut archive, overview.people, folder, outgoing, progress)?;
+    if let (Some(fetched), Some(Files { fetch: Some(outgoing), .. })) = (&fetched, files) {
+        missing = fetching::fetch(&mut archive, overview.people, fetched, outgoing, progress)?;
     }
     let import = Import::new(source, None).with_orphan_replies_as_posts().with_later_files();
     let batches = Batches::new(import, writer, StagedFiles::new(data)?);
@@ -113,7 +114,7 @@ pub fn import(
         channels: Vec::new(),
         folders: HashMap::new(),
         batches,
-        fetched: files.map(|files| Fetched::new(&files.folder)).transpose()?,
+        fetched,
         window: Vec::new(),
         window_bytes: 0,
     };

@@ -115,6 +115,10 @@ async fn what_is_left_out_or_gone_leaves_its_name() {
         let expected = if index == 0 { vec![] } else { vec!["photo.png\nplan.txt".to_owned()] };
         assert_eq!(names(&name).0, expected);
     }
+    fs::rename(here.join("files"), folder.path().join("lost")).unwrap();
+    let printed = admin.json(&["org", "export", "engines", text_of(&folder.path().join("all gone"))]);
+    assert_eq!([&printed["files"], &printed["missing_files"]], [0, 3], "{printed}");
+    assert!(!here.join("files").exists(), "an export makes nothing in the data folder");
 }
 
 #[tokio::test]
