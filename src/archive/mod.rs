@@ -3,10 +3,11 @@
 //! once and named by its SHA-256.
 //!
 //! A [`backup`] is of a whole server, and a [`transfer`] of one organisation. [`slack`] turns what Slack exports into the records
-//! of a transfer.
+//! of a transfer. What is kept of one [`person`] is no archive: it becomes a folder that they can look into.
 
 pub mod backup;
 mod contents;
+pub mod person;
 pub mod slack;
 mod staged_files;
 pub mod transfer;

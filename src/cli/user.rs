@@ -1,17 +1,21 @@
 //! `tidings user …`
 
-use std::{io::Read, path::Path};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::{
     folder,
-    output::Output,
+    output::{Output, bar},
     program_tokens,
     shared_args::{Email, Limit},
 };
 use crate::{
+    archive::person,
     config::Links,
     db::{self, Tx},
     domain::{
@@ -89,6 +93,16 @@ pub enum Command {
     Disable(Email),
     /// Enable a disabled account
     Enable(Email),
+    /// Write what is kept of a person into a folder: account, messages, reactions and files
+    ///
+    /// What others wrote is not in it, and no secret
+    Export {
+        #[command(flatten)]
+        email: Email,
+        /// Folder to make
+        #[arg(value_name = "FOLDER")]
+        to: PathBuf,
+    },
     /// Delete a person: what they wrote stays, under the name "Deleted user"
     ///
     /// Removes the address, names, sessions, links and mails, and takes them out of all organisations. If it is interrupted, run
@@ -182,6 +196,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::Logout(Email { email }) => change(folder, output, &email, |tx| by_operator::log_out(tx, &email)),
         Command::Disable(Email { email }) => change(folder, output, &email, |tx| by_operator::set_active(tx, &email, false)),
         Command::Enable(Email { email }) => change(folder, output, &email, |tx| by_operator::set_active(tx, &email, true)),
+        Command::Export { email: Email { email }, to } => output.one(&person::export(folder, &email, &to, &mut bar())?),
         Command::Delete(Email { email }) => delete(folder, output, &email),
     }
 }

@@ -5,6 +5,7 @@ pub mod export;
 mod files;
 mod hostile;
 mod marks;
+mod person;
 mod scene;
 mod taken;
 

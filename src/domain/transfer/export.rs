@@ -39,7 +39,7 @@ pub fn write_part(conn: &Connection, part: &str, of: OrganisationId, files: &Fil
     }
 }
 
-fn lines<T: Serialize>(
+pub(super) fn lines<T: Serialize>(
     conn: &Connection,
     sql: &str,
     params: impl Params,
@@ -54,7 +54,7 @@ fn lines<T: Serialize>(
     Ok(written)
 }
 
-fn line(record: &impl Serialize, mut to: &mut dyn Write) -> Result<()> {
+pub(super) fn line(record: &impl Serialize, mut to: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(&mut to, record).map_err(Error::internal)?;
     to.write_all(b"\n").map_err(|err| Error::failed(format!("can't write the export: {err}")))
 }

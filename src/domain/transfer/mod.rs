@@ -3,4 +3,5 @@
 
 pub mod export;
 pub mod import;
+pub mod person;
 pub mod records;
