@@ -152,7 +152,7 @@ fn account_from_row(row: &Row) -> rusqlite::Result<Account> {
 }
 
 const SESSIONS: &str = "select token_name, user_agent, address, created_at, last_seen_at, expires_at, ended_at from sessions
-    where user_id = ?1 order by created_at, id";
+    where user_id = ?1 order by id";
 
 fn session(row: &Row) -> rusqlite::Result<Session> {
     let mut columns = Columns::of_row(row);
@@ -184,7 +184,7 @@ fn membership(row: &Row) -> rusqlite::Result<Membership> {
 
 const CHANNELS: &str = "select c.id, c.organisation_id, c.name, m.username, m.is_starred, m.is_muted, m.created_at
     from channel_members m join channels c on c.id = m.channel_id
-    where m.user_id = ?1 and c.deleted_at is null order by m.created_at, c.id";
+    where m.user_id = ?1 and c.deleted_at is null order by m.channel_id";
 
 fn channel_membership(row: &Row) -> rusqlite::Result<ChannelMembership> {
     let mut columns = Columns::of_row(row);
@@ -250,7 +250,7 @@ struct Reaction {
 /// Writes all reactions of a person, each on a line. Returns their number.
 pub fn write_reactions(conn: &Connection, of: UserId, to: &mut dyn Write) -> Result<u64> {
     let sql = "select m.id, r.emoji, r.created_at from reactions r join messages m on m.n = r.n
-        where r.user_id = ?1 order by r.created_at, r.n, r.emoji";
+        where r.user_id = ?1 order by r.n, r.emoji";
     let reaction = |row: &Row| Ok(Reaction { message: row.get(0)?, emoji: row.get(1)?, created_at: row.get(2)? });
     export::lines(conn, sql, [of], reaction, to)
 }
