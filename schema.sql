@@ -373,7 +373,7 @@ create index messages_by_author on messages (channel_id, user_id, n) where root 
 create index messages_pinned on messages (channel_id, pinned_at) where pinned_at is not null;
 
 -- Who takes part in a thread, and how far they have read its replies: its author and those whom its post mentions from the
--- first reply on, who has replied or marked it unread, and whom a reply mentions by name. The rows outlive a membership in the
+-- first reply on, who has replied, followed it or marked it unread, and whom a reply mentions by name. The rows outlive a membership in the
 -- channel.
 create table thread_members (
     root             integer not null references messages (n),
@@ -385,6 +385,7 @@ create table thread_members (
     read_n           integer not null,                        -- `n` of the last message read
     read_reply_count integer not null,
     mention_count    integer not null default 0,              -- unread replies that mention them by name
+    is_followed      integer not null default 1 check (is_followed in (0, 1)), -- 0 = left: nothing is unread there
     primary key (root, user_id)
 ) strict, without rowid;
 create index thread_members_by_user on thread_members (user_id, channel_id, root);

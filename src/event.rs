@@ -109,7 +109,7 @@ kinds!(
     Channel,
     /// The receiver's unread counts of a channel have changed.
     Unread,
-    /// A thread that the receiver takes part in, or what they have not read of it, has changed.
+    /// A thread that the receiver follows, or what they have not read of it, has changed; or they follow or leave it.
     ThreadUnread,
     /// The receiver has joined a channel, has left one, or is in a new one. `channel_update` tells it in full; existing clients load
     /// their list of channels anew by this.

@@ -159,6 +159,25 @@ for (const kind of BROWSERS) {
       await arrives(hers, new RegExp(`/${channel}/${id}`))
     })
 
+    await t.test('a thread that one leaves is quiet, until one follows it again', async () => {
+      const { id } = await message(scene, 'High water at noon')
+      await press(hers, 'Stop following this thread')
+      await sees(hers, 'You no longer follow this thread.')
+      const reply = content => grace.call('POST', `/channels/${channel}/messages`, { content, thread_id: id })
+      await reply('The lines are in')
+      await sees(hers, 'The lines are in')
+      await hers.goto(`${talk}/threads`)
+      await sees(hers, 'You don’t follow any threads yet.')
+      await hers.goto(`${talk}/${channel}/${id}`)
+      await press(hers, 'Follow this thread')
+      await sees(hers, 'New replies are shown in “My threads”.')
+      await hers.goto(`${talk}/threads`)
+      await reply('Cast off')
+      await sees(hers, '1 new')
+      await press(hers, 'Stop following this thread')
+      await sees(hers, 'You don’t follow any threads yet.')
+    })
+
     await t.test('the search finds who wrote what, and leads there', async () => {
       await hers.goto(`${talk}/${channel}`)
       await press(hers, 'Search')

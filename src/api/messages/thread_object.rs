@@ -24,7 +24,9 @@ pub struct Thread {
     #[serde(flatten)]
     post: Message,
     channel_name: String,
-    /// The number of replies that the caller has not read; 0 unless they take part in the thread.
+    /// Whether the caller follows the thread: from their first word or mention in it on, or since they asked to.
+    is_followed: bool,
+    /// The number of replies that the caller has not read; 0 unless they follow the thread.
     unread_count: i64,
     /// How many of these mention the caller by name.
     mention_count: i64,
@@ -46,6 +48,7 @@ impl Thread {
         Thread {
             post,
             channel_name: channel.name,
+            is_followed: unread.is_followed,
             unread_count: unread.replies,
             mention_count: unread.mentions,
             last_read_id: unread.last_read_id(),

@@ -66,8 +66,8 @@ impl Api {
     /// List the threads of an organisation
     ///
     /// Lists the threads of the caller's channels, ordered by latest activity, each with its latest replies. With `mine=true`,
-    /// it lists those that have replies and that the caller takes part in: they have started it, replied in it, are mentioned
-    /// in it by name, or have marked it unread.
+    /// it lists those that have replies and that the caller follows: they have started it, replied in it, are mentioned
+    /// in it by name, have marked it unread or asked to follow it, and have not left it since.
     #[oai(
         path = "/threads/organisations/:org_id",
         method = "get",
@@ -88,7 +88,7 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Replies shown with each thread: up to 200, or none for 0; default 5.
         messages: Query<Option<Replies>>,
-        /// List only the threads that the caller takes part in.
+        /// List only the threads that the caller follows.
         mine: Query<Option<bool>>,
         /// With `mine=true`, list only threads that were last active before this position, which the `Link` header gives.
         before: Query<Option<Position>>,
@@ -197,9 +197,8 @@ impl Api {
 
     /// Mark a thread as read
     ///
-    /// Marks the replies of a thread that the caller takes part in as read, up to a message or all of them, or with
-    /// `unread_from` as unread from a message on. Whoever marks a thread unread takes part in it from then on. For members of
-    /// the channel.
+    /// Marks the replies of a thread that the caller follows as read, up to a message or all of them, or with `unread_from` as
+    /// unread from a message on. Whoever marks a thread unread follows it from then on. For members of the channel.
     #[oai(path = "/threads/:id/read", method = "put", operation_id = "markThreadRead", tag = "Tag::Threads")]
     async fn read(
         &self,
@@ -214,6 +213,42 @@ impl Api {
         let left = app.db.write_in_steps(move |tx| thread_unreads::mark(tx, caller.0, thread_id, goal)).await?;
         let (unread_count, mention_count, last_read_id) = (left.replies, left.mentions, left.last_read_id());
         Ok(ok("Thread marked as read successfully", ThreadUnread { thread_id, unread_count, mention_count, last_read_id }))
+    }
+
+    /// Follow a thread
+    ///
+    /// The thread is in the caller's list of threads, and its new replies count as unread. Whoever writes in a thread or is
+    /// mentioned there follows it already. For members of the channel.
+    #[oai(path = "/threads/:id/follow", method = "put", operation_id = "followThread", tag = "Tag::Threads")]
+    async fn follow(
+        &self,
+        caller: Bearer<READ, IN_CHANNEL>,
+        app: Data<&App>,
+        /// The thread.
+        #[oai(name = "id")]
+        thread_id: Path<MessageId>,
+    ) -> Result<Success<Followed>> {
+        let thread_id = *thread_id;
+        app.db.write(move |tx| thread_unreads::follow(tx, caller.0, thread_id, true)).await?;
+        Ok(ok("Thread followed successfully", Followed { thread_id, is_followed: true }))
+    }
+
+    /// Leave a thread
+    ///
+    /// All of it counts as read, and so do later replies, until the caller follows it again: by asking to, by writing in it, or
+    /// when somebody mentions them there. For members of the channel.
+    #[oai(path = "/threads/:id/follow", method = "delete", operation_id = "leaveThread", tag = "Tag::Threads")]
+    async fn leave(
+        &self,
+        caller: Bearer<READ, IN_CHANNEL>,
+        app: Data<&App>,
+        /// The thread.
+        #[oai(name = "id")]
+        thread_id: Path<MessageId>,
+    ) -> Result<Success<Followed>> {
+        let thread_id = *thread_id;
+        app.db.write(move |tx| thread_unreads::follow(tx, caller.0, thread_id, false)).await?;
+        Ok(ok("Thread left successfully", Followed { thread_id, is_followed: false }))
     }
 
     /// List a thread's replies
@@ -320,7 +355,7 @@ fn shown_replies(asked: Option<Replies>) -> u32 {
     asked.map_or(threads::REPLIES, |asked| asked.0.min(MOST_REPLIES))
 }
 
-/// A page of the threads that the caller takes part in. It links to the next by the position of its last thread, so that
+/// A page of the threads that the caller follows. It links to the next by the position of its last thread, so that
 /// threads that become active meanwhile shift none.
 async fn own(
     app: &App,
@@ -378,6 +413,13 @@ struct ThreadUnread {
     mention_count: i64,
     /// The newest reply that the caller has read; empty if there is none.
     last_read_id: String,
+}
+
+#[derive(Object, Serialize)]
+struct Followed {
+    thread_id: MessageId,
+    /// Whether the caller follows the thread.
+    is_followed: bool,
 }
 
 #[derive(Object)]

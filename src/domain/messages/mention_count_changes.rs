@@ -35,6 +35,8 @@ pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<Us
         count_everybody(tx, key, author, i64::from(are_all) - i64::from(were_all))?;
     }
     let are: HashSet<UserId> = mentions::users(now).filter(|_| !are_all).collect();
+    // Whoever has left a thread comes back for a mention, and not for each edit that keeps it.
+    let is_named_anew = |user| !were_all && !were.contains(&user);
     let Some(root) = root else {
         let mut unread =
             tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2 and read_n < ?3")?;
@@ -44,7 +46,8 @@ pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<Us
             }
         }
         for user in mentions::users(now) {
-            if thread_members::join_at_end(tx, n, channel, user)? {
+            let is_back = is_named_anew(user) && thread_members::come_back(tx, n, user)?;
+            if is_back || thread_members::join_at_end(tx, n, channel, user)? {
                 recount.of_thread.push(user);
             }
         }
@@ -56,7 +59,8 @@ pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<Us
         }
     }
     for user in mentions::users(now) {
-        let is_new = thread_members::join_at_end(tx, root, channel, user)?;
+        let is_back = is_named_anew(user) && thread_members::come_back(tx, root, user)?;
+        let is_new = is_back || thread_members::join_at_end(tx, root, channel, user)?;
         if is_new {
             thread_unreads::step_to(tx, root, user, |from| from.min(n - 1))?;
         } else if !were.contains(&user) && are.contains(&user) {

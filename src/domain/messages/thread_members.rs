@@ -1,6 +1,7 @@
 //! Members of threads: who takes part in a thread. They are its author and those whom its post mentions, from the first reply
-//! on; who has replied, or marked it unread; and whom a reply mentions by name. A member stays one, also without a membership in
-//! the channel: every reader of this table asks for that, too.
+//! on; who has replied, followed it, or marked it unread; and whom a reply mentions by name. A member stays one, also without a
+//! membership in the channel: every reader of this table asks for that, too. Whoever has left a thread is a member who does not
+//! follow it. They follow it again with the next reply of theirs and the next mention of them.
 
 use std::collections::HashSet;
 
@@ -77,7 +78,8 @@ pub(in crate::domain) fn replied(
     let is_counted = !mentions::has_channel_mention(mentions); // otherwise the channel's mark counts it
     let mut mention = tx.prepare_cached(
         "insert into thread_members (root, user_id, channel_id, read_n, read_reply_count, mention_count) values (?1, ?2, ?3, ?4, ?5, ?6)
-         on conflict do update set mention_count = mention_count + ?6",
+         on conflict do update set mention_count = mention_count + ?6, read_n = iif(is_followed, read_n, ?4),
+           read_reply_count = iif(is_followed, read_reply_count, ?5), is_followed = 1",
     )?;
     for user in mentions::users(mentions) {
         mention.execute((root.n, user, channel, n - 1, root.replies, is_counted))?;
@@ -94,7 +96,7 @@ pub(in crate::domain) fn replied(
             "insert into thread_members (root, user_id, channel_id, first_n, replies, read_n, read_reply_count)
              values (?1, ?2, ?3, ?4, 1, ?4, ?5)
              on conflict do update set first_n = coalesce(first_n, ?4), replies = replies + 1, read_n = ?4, read_reply_count = ?5,
-               mention_count = 0
+               mention_count = 0, is_followed = 1
              returning replies",
         )?
         .query_row((root.n, author, channel, n, root.replies + 1), |row| row.get(0))?;
@@ -120,6 +122,31 @@ pub(in crate::domain) fn join_at_end(tx: &Tx, root: i64, channel: ChannelId, use
         .query_row([root], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     end.map_or(Ok(false), |end| join(tx, root, channel, user, end))
+}
+
+/// Lets a member who has left a thread follow it again, with nothing unread. Returns whether they had.
+pub(super) fn come_back(tx: &Tx, root: i64, user: UserId) -> Result<bool> {
+    let back = tx
+        .prepare_cached(
+            "update thread_members set is_followed = 1,
+               (read_n, read_reply_count) = (select max(n, active_n), reply_count from messages where n = ?1)
+             where root = ?1 and user_id = ?2 and not is_followed",
+        )?
+        .execute((root, user))?;
+    Ok(back > 0)
+}
+
+/// Lets a user follow a thread or leave it, with nothing unread. Returns whether that changed something.
+pub(in crate::domain) fn set_followed(tx: &Tx, root: i64, channel: ChannelId, user: UserId, is_followed: bool) -> Result<bool> {
+    let changed = tx
+        .prepare_cached(
+            "insert into thread_members (root, user_id, channel_id, read_n, read_reply_count, is_followed)
+               select n, ?2, ?3, max(n, active_n), reply_count, ?4 from messages where n = ?1
+             on conflict do update set read_n = excluded.read_n, read_reply_count = excluded.read_reply_count, mention_count = 0,
+               is_followed = ?4 where is_followed <> ?4",
+        )?
+        .execute((root, user, channel, is_followed))?;
+    Ok(changed > 0)
 }
 
 /// Takes a deleted reply into account. `mentioned` are those whom it mentioned by name. Returns whether its author has no other

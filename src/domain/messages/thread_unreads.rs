@@ -29,7 +29,7 @@ use crate::{
     time::Time,
 };
 
-/// A member's unread replies in a thread. Whoever takes no part in it has none.
+/// A member's unread replies in a thread. Whoever doesn't follow it has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
     pub replies: i64,
@@ -37,12 +37,18 @@ pub struct Unread {
     pub mentions: i64,
     /// The newest live reply that the member has read.
     pub last_read: Option<MessageId>,
+    pub is_followed: bool,
 }
 
 impl Unread {
     /// Takes [`UNREAD`].
     pub(in crate::domain) fn take(columns: &mut Columns) -> rusqlite::Result<Unread> {
-        Ok(Unread { replies: columns.take()?, mentions: columns.take()?, last_read: columns.take()? })
+        Ok(Unread {
+            replies: columns.take()?,
+            mentions: columns.take()?,
+            last_read: columns.take()?,
+            is_followed: columns.take()?,
+        })
     }
 
     /// [`Unread::last_read`] as answers and publications show it: empty if there is none.
@@ -52,15 +58,16 @@ impl Unread {
 }
 
 /// SQL columns that compute the [`Unread`] of `thread_members t` in the thread of `messages r`.
-pub(in crate::domain) const UNREAD: &str = "r.reply_count - t.read_reply_count, t.mention_count,
-    (select b.id from messages b where b.root = t.root and b.n <= t.read_n and b.deleted_at is null order by b.n desc limit 1)";
+pub(in crate::domain) const UNREAD: &str = "iif(t.is_followed, r.reply_count - t.read_reply_count, 0), t.mention_count,
+    (select b.id from messages b where b.root = t.root and b.n <= t.read_n and b.deleted_at is null order by b.n desc limit 1),
+    t.is_followed";
 
 /// The `n` of a thread's post.
 pub fn root_number(conn: &Connection, thread: MessageId) -> Result<i64> {
     Ok(conn.prepare_cached("select n from messages where id = ?1")?.query_row([thread], |row| row.get(0))?)
 }
 
-/// The threads of a channel that a user takes part in, with an event on their stream after the seq `after` and before `before`;
+/// The threads of a channel that a user follows, with an event on their stream after the seq `after` and before `before`;
 /// its `n`, and the last seq of its stream. At most `limit`, the earliest first or the latest.
 pub fn find_changed(
     conn: &Connection,
@@ -71,7 +78,7 @@ pub fn find_changed(
 ) -> Result<Vec<(i64, i64)>> {
     let order = if latest_first { "desc" } else { "asc" };
     let sql = format!(
-        "select r.n, r.last_seq from messages r cross join thread_members t on t.root = r.n and t.user_id = ?2
+        "select r.n, r.last_seq from messages r cross join thread_members t on t.root = r.n and t.user_id = ?2 and t.is_followed
          where r.channel_id = ?1 and r.root is null and r.last_seq <> 0 and r.last_seq > ?3 and r.last_seq < ?4 order by r.last_seq {order} limit ?5"
     );
     let mut select = conn.prepare_cached(&sql)?;
@@ -102,7 +109,7 @@ pub fn find_by_roots(conn: &Connection, user: UserId, roots: &[i64]) -> Result<H
     Ok(conn.prepare_cached(&sql)?.query_map((json!(roots).to_string(), user), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The members of a thread who are in its channel, without deactivated ones.
+/// The members of a thread who follow it and are in its channel, without deactivated ones.
 pub fn members(conn: &Connection, root: i64) -> Result<Vec<(UserId, Unread)>> {
     let sql = format!(
         "select t.user_id, {UNREAD} from thread_members t
@@ -110,7 +117,7 @@ pub fn members(conn: &Connection, root: i64) -> Result<Vec<(UserId, Unread)>> {
            cross join channels c on c.id = t.channel_id
            cross join channel_members cm on cm.channel_id = t.channel_id and cm.user_id = t.user_id
            cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = t.user_id
-         where t.root = ?1 and {ENTITLED}"
+         where t.root = ?1 and t.is_followed and {ENTITLED}"
     );
     let from_row = |row: &Row| {
         let mut columns = Columns::of_row(row);
@@ -120,7 +127,7 @@ pub fn members(conn: &Connection, root: i64) -> Result<Vec<(UserId, Unread)>> {
 }
 
 /// Moves the caller's read mark in a thread, and returns what is left unread. For members of its channel. Whoever marks a thread
-/// unread takes part in it from then on; reading one without taking part changes nothing. Pushes new counts, and those of the
+/// unread follows it from then on; reading one without following it changes nothing. Pushes new counts, and those of the
 /// channel if they change, to the caller's own devices. 404 for an unknown thread or message and in a hidden channel, 403 in a
 /// channel that the caller is not in.
 ///
@@ -132,8 +139,13 @@ pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Resul
         Goal::End => None,
         Goal::Read(id) | Goal::Unread(id) => Some(place(tx, root.n, id)?.ok_or(UNKNOWN)?),
     };
-    let is_new = matches!(goal, Goal::Unread(_)) && thread_members::join_at_end(tx, root.n, root.channel, caller.user)?;
-    let Some(before) = find_in_thread(tx, root.n, caller.user)? else { return Ok(Some(Unread::default())) };
+    let is_new = matches!(goal, Goal::Unread(_))
+        && (thread_members::come_back(tx, root.n, caller.user)?
+            || thread_members::join_at_end(tx, root.n, root.channel, caller.user)?);
+    let before = find_in_thread(tx, root.n, caller.user)?.unwrap_or_default();
+    if !before.is_followed {
+        return Ok(Some(before));
+    }
     let has_arrived = match of {
         None => mark_all(tx, root.n, caller.user).map(|()| true)?,
         Some(of) => step_to(tx, root.n, caller.user, |from| goal.n(from, of))?,
@@ -147,6 +159,23 @@ pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Resul
         unread_counts::push_counts(tx, caller.user, root.channel, unread_counts::counts(tx, root.channel, caller.user)?)?;
     }
     Ok(has_arrived.then_some(after))
+}
+
+/// Lets the caller follow a thread or leave it, in both cases with nothing unread. For members of its channel. Pushes the change
+/// to the caller's own devices, with the channel's counts if these change. 404 for an unknown thread and in a hidden channel, 403
+/// in a channel that the caller is not in.
+pub fn follow(tx: &mut Tx, caller: Caller, thread: MessageId, is_followed: bool) -> Result<()> {
+    let root = record::find(tx, thread)?.filter(record::stays_listed).ok_or(UNKNOWN_THREAD)?;
+    access::require_channel_member(tx, caller, root.channel, UNKNOWN_THREAD)?;
+    let before = find_in_thread(tx, root.n, caller.user)?.unwrap_or_default();
+    if !thread_members::set_followed(tx, root.n, root.channel, caller.user, is_followed)? {
+        return Ok(());
+    }
+    announce(tx, caller.user, thread)?;
+    if before.mentions > 0 {
+        unread_counts::push_counts(tx, caller.user, root.channel, unread_counts::counts(tx, root.channel, caller.user)?)?;
+    }
+    Ok(())
 }
 
 /// The `n` of a message of the thread: its post or one of its replies.
@@ -222,7 +251,7 @@ pub(super) fn announce(tx: &mut Tx, user: UserId, thread: MessageId) -> Result<(
     Ok(())
 }
 
-/// A thread that the receiver takes part in, with what they have not read of it.
+/// A thread that the receiver follows or has left, with what they have not read of it.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct ThreadUnread {
     /// The thread.
@@ -245,6 +274,8 @@ pub struct ThreadUnread {
     mention_count: i64,
     /// The newest reply that the receiver has read; empty if there is none.
     last_read_id: String,
+    /// Whether the receiver follows the thread.
+    is_followed: bool,
 }
 
 /// The part of `thread_unread` that all members of a thread share.
@@ -270,6 +301,7 @@ impl Notice {
                 unread_count: 0,
                 mention_count: 0,
                 last_read_id: String::new(),
+                is_followed: false,
             };
             Ok(Notice { organisation: data.organisation_id, data })
         };
@@ -284,6 +316,7 @@ impl Notice {
             unread_count: unread.replies,
             mention_count: unread.mentions,
             last_read_id: unread.last_read_id(),
+            is_followed: unread.is_followed,
             ..self.data.clone()
         }
     }

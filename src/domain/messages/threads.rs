@@ -127,7 +127,7 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
     Ok(latest.into_sorted_vec().into_iter().skip(page.offset as usize).map(|Reverse((_, n))| Root(n)).collect())
 }
 
-/// Lists the threads that the caller takes part in and that have replies, in channels of the organisation that they are in,
+/// Lists the threads that the caller follows and that have replies, in channels of the organisation that they are in,
 /// latest activity first, from the position `before` on. Each comes with its own position. 404 for outsiders.
 pub fn list_own(
     conn: &Connection,
@@ -140,7 +140,7 @@ pub fn list_own(
     let mut select = conn.prepare_cached(
         "select r.active_n, r.n from channel_members cm
            cross join channels c on c.id = cm.channel_id
-           cross join thread_members t on t.user_id = cm.user_id and t.channel_id = c.id
+           cross join thread_members t on t.user_id = cm.user_id and t.channel_id = c.id and t.is_followed
            cross join messages r on r.n = t.root
          where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null and r.reply_count > 0 and r.active_n < ?3
          order by r.active_n desc limit ?4 offset ?5",

@@ -206,16 +206,22 @@ const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm
 const UNREAD_THREADS: &str = "select r.id,
       (select b.id from messages b where b.root = t.root and b.n <= t.read_n order by b.n desc limit 1)
     from thread_members t cross join messages r on r.n = t.root
-    where t.user_id = ?1 and t.channel_id = ?2 and (r.reply_count > t.read_reply_count or t.first_n is null) order by t.root";
+    where t.user_id = ?1 and t.channel_id = ?2 and t.is_followed
+      and (r.reply_count > t.read_reply_count or t.first_n is null) order by t.root";
+/// An import takes whoever replied for somebody who follows.
+const LEFT_THREADS: &str = "select r.id from thread_members t cross join messages r on r.n = t.root
+    where t.user_id = ?1 and t.channel_id = ?2 and not t.is_followed order by t.root";
 
 fn channel_members(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
-    let mut unread = conn.prepare(UNREAD_THREADS)?;
+    let (mut unread, mut left) = (conn.prepare(UNREAD_THREADS)?, conn.prepare(LEFT_THREADS)?);
     let (mut select, mut written) = (conn.prepare(CHANNEL_MEMBERS)?, 0);
     for member in select.query_map([of], channel_member)? {
         let mut member = member?;
         let threads = unread
             .query_map((member.person, member.channel), |row| Ok(UnreadThread { thread: row.get(0)?, read: row.get(1)? }))?;
         member.unread_threads = threads.collect::<rusqlite::Result<_>>()?;
+        member.left_threads =
+            left.query_map((member.person, member.channel), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         line(&member, to)?;
         written += 1;
     }
@@ -232,6 +238,7 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
         is_muted: columns.take()?,
         read: columns.take()?,
         unread_threads: Vec::new(),
+        left_threads: Vec::new(),
         created_at: columns.take()?,
     })
 }

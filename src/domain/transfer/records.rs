@@ -197,6 +197,9 @@ pub struct ChannelMember {
     /// Threads of the channel that they take part in, and have not read to the end or not replied in.
     #[serde(default, deserialize_with = "deserialize_bounded::<_, _, 500_000>")]
     pub unread_threads: Vec<UnreadThread>,
+    /// Threads of the channel that they do not follow any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "deserialize_bounded::<_, _, 500_000>")]
+    pub left_threads: Vec<MessageId>,
     pub created_at: Time,
 }
 
@@ -211,6 +214,7 @@ impl ChannelMember {
             is_muted: false,
             read: None,
             unread_threads: Vec::new(),
+            left_threads: Vec::new(),
             created_at,
         }
     }

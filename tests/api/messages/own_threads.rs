@@ -91,6 +91,89 @@ async fn whoever_takes_part_by_marking_is_told_though_nothing_is_left_unread() {
     assert_eq!(own(&dora, &organisation).await, [(thread, 0, 0)]);
 }
 
+/// Whether the caller follows a thread, as it says of itself.
+async fn follows(client: &Client, thread: &str) -> bool {
+    client.get(&format!("/threads/{thread}")).await.expect(200)["data"]["is_followed"].as_bool().unwrap()
+}
+
+async fn follow(client: &Client, thread: &str) {
+    let answer = client.put(&format!("/threads/{thread}/follow"), json!({})).await.expect(200)["data"].take();
+    assert_eq!(answer, json!({ "thread_id": thread, "is_followed": true }));
+}
+
+async fn leave(client: &Client, thread: &str) {
+    let answer = client.delete(&format!("/threads/{thread}/follow")).await.expect(200)["data"].take();
+    assert_eq!(answer, json!({ "thread_id": thread, "is_followed": false }));
+}
+
+#[tokio::test]
+async fn a_thread_that_was_left_calls_nobody_until_it_is_followed_again() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let news = ada.channel(&organisation, "news", &[&grace]).await;
+    let thread = ada.say(&news, "hello").await;
+    grace.reply(&news, &thread, "one").await;
+    ada.reply(&news, &thread, "two, @grace").await;
+    assert_eq!(own(&grace, &organisation).await, [(thread.clone(), 1, 1)]);
+    let personal = grace.personal(&organisation);
+    let mut socket = Socket::listening(&grace, &[&personal]).await;
+    leave(&grace, &thread).await;
+    let change = told(&mut socket, &personal, "thread_unread").await;
+    assert_eq!(
+        [&change["is_followed"], &change["unread_count"], &change["mention_count"]],
+        [&json!(false), &json!(0), &json!(0)]
+    );
+    assert_eq!(told(&mut socket, &personal, "unread_thread_change").await["mention_count"], 0, "it calls her no more");
+    leave(&grace, &thread).await;
+    let last = ada.reply(&news, &thread, "three").await;
+    assert_eq!(own(&grace, &organisation).await, []);
+    assert!(!follows(&grace, &thread).await && follows(&ada, &thread).await);
+    // Reading is no wish to follow.
+    assert_eq!(read(&grace, &thread, json!({})).await["unread_count"], 0);
+    assert_eq!(own(&grace, &organisation).await, []);
+
+    follow(&grace, &thread).await;
+    let change = told(&mut socket, &personal, "thread_unread").await;
+    assert_eq!([&change["is_followed"], &change["last_read_id"]], [&json!(true), &json!(last)], "the second leave told nothing");
+    assert_eq!(own(&grace, &organisation).await, [(thread.clone(), 0, 0)], "what came meanwhile is read");
+    ada.reply(&news, &thread, "four").await;
+    assert_eq!(own(&grace, &organisation).await, [(thread, 1, 0)]);
+}
+
+#[tokio::test]
+async fn who_is_meant_or_writes_follows_a_thread_again_and_whoever_leaves_first_is_not_called_at_all() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let news = ada.channel(&organisation, "news", &[&grace]).await;
+    let thread = ada.say(&news, "hello @grace").await;
+    // Before the first reply, too, by whom it would belong to; and it can be followed by whom it would not.
+    leave(&ada, &thread).await;
+    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    bob.post(&format!("/channels/{news}/join"), json!({})).await.expect(200);
+    follow(&bob, &thread).await;
+    grace.reply(&news, &thread, "one").await;
+    assert_eq!(own(&ada, &organisation).await, []);
+    assert_eq!(own(&bob, &organisation).await, [(thread.clone(), 1, 0)]);
+
+    let reply = grace.reply(&news, &thread, "two, @ada").await;
+    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 1, 1)], "from the mention on");
+    leave(&ada, &thread).await;
+    let edit = async |content: &str| {
+        grace.put(&format!("/channels/{news}/messages"), json!({ "message_id": reply, "content": content })).await.expect(200)
+    };
+    edit("two, as I said, @ada").await;
+    assert_eq!(own(&ada, &organisation).await, [], "she was meant before she left");
+    edit("two").await;
+    edit("two, @ada after all").await;
+    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 1, 1)]);
+    leave(&ada, &thread).await;
+    ada.reply(&news, &thread, "three").await;
+    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 0, 0)]);
+    leave(&ada, &thread).await;
+    assert_eq!(read(&ada, &thread, json!({ "unread_from": reply })).await["unread_count"], 2);
+    assert_eq!(own(&ada, &organisation).await, [(thread, 2, 1)]);
+}
+
 #[tokio::test]
 async fn the_thread_shows_its_first_three_participants_in_the_order_of_their_first_reply() {
     let server = Server::start().await;

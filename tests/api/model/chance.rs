@@ -60,7 +60,7 @@ impl Chance {
         let at_message = |end: &str| format!("/channels/{home}/messages/{message}{end}");
         let member = format!("/organisations/{organisation}/users/{user}");
         let none = Value::Null;
-        let (who, method, path, body) = match self.below(35) {
+        let (who, method, path, body) = match self.below(36) {
             0..=3 => (who, "POST", in_channel("/messages"), json!({ "content": text })),
             4..=7 => (who, "POST", format!("/channels/{home}/messages"), json!({ "content": text, "thread_id": thread })),
             8..=11 => (who, "PUT", format!("/channels/{home}/messages"), json!({ "content": text, "message_id": message })),
@@ -95,6 +95,7 @@ impl Chance {
             30 => ("root", "POST", format!("/organisations/{organisation}/users"), json!({ "user_id": user })),
             33 if flag => (who, "PUT", format!("/threads/{thread}/read"), json!({})),
             33 | 34 => (who, "PUT", format!("/threads/{thread}/read"), json!({ "unread_from": message })),
+            35 => (who, if flag { "DELETE" } else { "PUT" }, format!("/threads/{thread}/follow"), none),
             31 => (who, if flag { "POST" } else { "DELETE" }, in_channel(self.one(&["/star", "/mute"])), none),
             // Not of who was removed: their new name shows with what they once wrote, and nobody there is told.
             _ => ("ada", "PATCH", "/profile".to_owned(), json!({ "first_name": text })),

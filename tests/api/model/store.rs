@@ -58,9 +58,9 @@ impl Store {
                     return None;
                 }
                 let own = self.channel(&data["channels_id"])["own_threads"].as_object_mut().unwrap();
-                match data["message_count"].as_i64() {
-                    Some(0) => _ = own.remove(&text(&data["thread_id"])),
-                    _ => _ = own.insert(text(&data["thread_id"]), pick(data, OWN)),
+                match data["message_count"] != 0 && data["is_followed"] == true {
+                    false => _ = own.remove(&text(&data["thread_id"])),
+                    true => _ = own.insert(text(&data["thread_id"]), pick(data, OWN)),
                 }
             }
             "trigger_notification" => {

@@ -63,6 +63,11 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     let path = format!("/threads/{of_others}");
     mark(grace, &path, json!({ "unread_from": of_others })).await;
     mark(grace, &path, json!({})).await;
+    // One that she has replied in, and left.
+    let left = say(ada, "a talk that goes on", None).await;
+    say(grace, "good bye", Some(&left)).await;
+    let (status, _) = server.call(Method::DELETE, &format!("/threads/{left}/follow"), grace, json!({})).await.unwrap();
+    assert_eq!(status, 200);
     mark(ada, dev, json!({ "unread_from": posts[2] })).await;
     mark(grace, dev, json!({ "last_message_id": posts[1] })).await;
 
@@ -72,6 +77,7 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     assert_eq!(threads(&before[0]).iter().map(number).collect::<Vec<_>>(), [(2, 0), (0, 0), (0, 0), (0, 0)], "the premise");
     assert_eq!(threads(&before[1]).iter().map(number).collect::<Vec<_>>(), [(0, 0), (2, 1), (1, 0), (0, 0)], "the premise");
     assert_eq!(number(&row(&before[1][2], &of_others)), (0, 0));
+    assert!(!before[1][2].as_array().unwrap().iter().any(|row| row[0] == left.as_str()), "the premise");
 
     export(&here, "engines", &file);
     empty(&there);

@@ -75,6 +75,8 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
       const { id, thread } = some()
       return by.api.markThreadRead(thread, { unread_from: id })
     },
+    follow: by => by.api.followThread(some().thread),
+    leaveThread: by => by.api.leaveThread(some().thread),
     status: by => {
       const { thread, channel } = some()
       return by.api.updateThread(thread, channel, { status: chance.pick(['completed', 'pending']) })

@@ -112,30 +112,38 @@ impl Import {
         )?
         .execute((channel, user, read, username, log_reader::last_seq(tx)?, member.is_starred, member.is_muted, member.created_at))?;
         tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([channel])?;
-        self.thread_marks(tx, channel, user, &member.unread_threads)?;
+        self.thread_marks(tx, channel, user, member)?;
         Ok(true)
     }
 
-    /// Marks the member's threads of the channel as read but for these.
-    fn thread_marks(&mut self, tx: &Tx, channel: ChannelId, user: UserId, unread: &[UnreadThread]) -> Result<()> {
+    /// Marks the member's threads of the channel as read but for those that are not, and lets them leave those that they have left.
+    fn thread_marks(&mut self, tx: &Tx, channel: ChannelId, user: UserId, member: &ChannelMember) -> Result<()> {
         tx.prepare_cached(
             "update thread_members set read_n = r.active_n, read_reply_count = r.reply_count, mention_count = 0
              from messages r
              where r.n = thread_members.root and thread_members.user_id = ?1 and thread_members.channel_id = ?2",
         )?
         .execute((user, channel))?;
-        for UnreadThread { thread, read } in unread {
-            let thread = MessageId(self.taken.here(tx, thread.0)?);
-            let root: Option<i64> = tx
-                .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
-                .query_row((thread, channel), |row| row.get(0))
-                .optional()?;
-            let Some(root) = root else { continue };
+        for UnreadThread { thread, read } in &member.unread_threads {
+            let Some(root) = self.thread(tx, channel, *thread)? else { continue };
             let read = read.map(|read| self.taken.here(tx, read.0).map(MessageId)).transpose()?;
             thread_members::join_at_end(tx, root, channel, user)?;
             thread_unreads::put(tx, root, user, read)?;
         }
+        for thread in &member.left_threads {
+            let Some(root) = self.thread(tx, channel, *thread)? else { continue };
+            thread_members::set_followed(tx, root, channel, user, false)?;
+        }
         Ok(())
+    }
+
+    /// The `n` of a post of the channel that the file names.
+    fn thread(&mut self, tx: &Tx, channel: ChannelId, thread: MessageId) -> Result<Option<i64>> {
+        let thread = MessageId(self.taken.here(tx, thread.0)?);
+        Ok(tx
+            .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
+            .query_row((thread, channel), |row| row.get(0))
+            .optional()?)
     }
 
     /// It is inactive until its owner gives it a secret that the receiver knows.

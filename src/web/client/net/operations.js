@@ -114,6 +114,8 @@ export const OPERATIONS = /** @type {const} */ ({
   listOrganisationThreads: ['GET', '/threads/organisations/{org_id}'],
   getThread: ['GET', '/threads/{id}'],
   markThreadRead: ['PUT', '/threads/{id}/read'],
+  followThread: ['PUT', '/threads/{id}/follow'],
+  leaveThread: ['DELETE', '/threads/{id}/follow'],
   listThreadReplies: ['GET', '/threads/{thread_id}/channels/{channel_id}'],
   updateThread: ['PUT', '/threads/{thread_id}/channels/{channel_id}'],
   // Webhooks

@@ -108,8 +108,9 @@ export const kinds = {
 
   thread_unread: ({ threads, messages }, { data }, position) => {
     threads.unreadChanged(data, position)
-    const { thread_id: id, unread_count, mention_count, last_read_id } = data
-    messages.peek(data.channels_id, id)?.change(id, position, root => ({ ...root, unread_count, mention_count, last_read_id }))
+    const { thread_id: id, unread_count, mention_count, last_read_id, is_followed } = data
+    const own = { unread_count, mention_count, last_read_id, is_followed }
+    messages.peek(data.channels_id, id)?.change(id, position, root => ({ ...root, ...own }))
   },
 
   channel_star: ({ channels }, { data }, position) => {

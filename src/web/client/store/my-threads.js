@@ -1,4 +1,4 @@
-// The threads that the user takes part in, latest first, in the open organisation.
+// The threads that the user follows, latest first, in the open organisation.
 
 import { computed, signal } from '../base/signal.js'
 import { isTransient } from '../net/request.js'
@@ -80,8 +80,8 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
           if (own !== run) return
           note([data], position)
           const others = rows.peek().filter(row => row.thread_id !== thread)
-          // Its last reply may have been deleted since.
-          rows.value = data.message_count === 0 ? others : sorted([...others, data])
+          // Its last reply may have been deleted since, or the user has left it.
+          rows.value = data.message_count === 0 || !data.is_followed ? others : sorted([...others, data])
         })
       } catch (failure) {
         if (own !== run) return
@@ -124,7 +124,7 @@ export function createMyThreads({ api, organisation, recorder, clock, retrying, 
     unreadChanged(data, position) {
       if (state.peek() === 'loading' || data.organisation_id !== organisation()) return
       const known = rows.peek().find(row => row.thread_id === data.thread_id)
-      if (data.message_count === 0) {
+      if (data.message_count === 0 || !data.is_followed) {
         rows.value = rows.peek().filter(row => row !== known)
       } else if (!known) {
         fetch(data.thread_id)

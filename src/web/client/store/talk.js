@@ -9,7 +9,7 @@ import { includes } from './positions.js'
 import { soon } from './storage.js'
 
 /** @typedef {import('./rows.js').Message} Message */
-/** @typedef {Message & { unread_count?: number, mention_count?: number, last_read_id?: string }} Root */
+/** @typedef {Message & { unread_count?: number, mention_count?: number, last_read_id?: string, is_followed?: boolean }} Root */
 /** @typedef {'loading' | 'current' | 'catching-up' | 'failed' | 'gone'} State */
 /** @typedef {{ before?: string, after?: string, around?: string, limit?: number }} Query */
 /** @typedef {{ messages: Message[], root?: Root, hasOlder: boolean, hasNewer: boolean, position: Position | null }} Page */

@@ -1,4 +1,4 @@
-// The threads that the person takes part in, latest first, with what is new in each.
+// The threads that the person follows, latest first, with what is new in each.
 
 import { signal } from '../../base/signal.js'
 import { ago } from '../../text/dates.js'
@@ -18,6 +18,7 @@ import { mediaList } from './media.js'
 import { moreButton } from './pane-parts.js'
 import { prose } from './prose.js'
 import { channelName, result } from './result.js'
+import { followButton } from './thread.js'
 
 /** @typedef {import('#api').components['schemas']['Message']} Message */
 /** @typedef {Message & { unread_count: number, mention_count: number, messages: Message[] }} Thread */
@@ -72,7 +73,8 @@ function threadCard(store, item) {
   const hidden = () => thread().message_count - thread().messages.length
   return h('div', { class: () => unread() > 0 ? 'thread-card unread' : 'thread-card' },
     h('p', { class: 'thread-head' }, channelName(store, channel),
-      when(() => unread() > 0, () => h('span', { class: 'count' }, () => t('panes.unreadReplies', { count: unread() })))),
+      when(() => unread() > 0, () => h('span', { class: 'count' }, () => t('panes.unreadReplies', { count: unread() }))),
+      followButton(store, id, () => true)),
     result(store, thread, {
       href: () => address(store, { channel, message: id }),
       below: h('div', { class: 'last-replies' },

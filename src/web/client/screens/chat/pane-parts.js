@@ -11,9 +11,10 @@ import { paneBar } from './thread.js'
  * @param {string} title
  * @param {string} channel
  */
-export const channelBar = (store, title, channel) => paneBar(
+export const channelBar = (store, title, channel) => paneBar([
   h('span', null, title),
-  h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? '')))
+  h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? '')),
+])
 
 /**
  * Why something could not be fetched, and a button that fetches it again.

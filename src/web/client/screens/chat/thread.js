@@ -5,10 +5,12 @@ import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { roving } from '../../view/roving.js'
+import { say } from '../../view/toast.js'
 import { closeBeside, place } from '../addresses.js'
 import { focusTalk } from '../focus.js'
 import { connectionLine } from './connection-line.js'
 import { unavailable } from './conversation.js'
+import { attempt } from './deeds.js'
 import { messageList } from './message-list.js'
 import { messageRow } from './row.js'
 import { composerOrNote, unlisted } from './unlisted.js'
@@ -40,7 +42,8 @@ export function thread(store, channel, id) {
     ],
   })
   return h('section', { class: 'column', 'aria-label': t('talk.thread') },
-    paneBar(h('span', null, t('talk.thread')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
+    paneBar([h('span', null, t('talk.thread')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))],
+      when(() => root(), () => followButton(store, id, () => root()?.is_followed === true))),
     connectionLine(store, 'offline-narrow'),
     when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
       () => unavailable(talk), () => [
@@ -51,10 +54,32 @@ export function thread(store, channel, id) {
 }
 
 /**
+ * Leaves a thread or follows it.
+ *
+ * @param {Store} store
+ * @param {string} id
+ * @param {() => boolean} isFollowed
+ */
+export function followButton(store, id, isFollowed) {
+  const label = () => isFollowed() ? t('talk.leaveThread') : t('talk.followThread')
+  const turn = async () => {
+    if (isFollowed()) {
+      if (await attempt(() => store.api.leaveThread(id))) say(t('talk.threadLeft'))
+    } else if (await attempt(() => store.api.followThread(id))) {
+      say(t('talk.threadFollowed'))
+    }
+  }
+  return h('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick: turn },
+    when(isFollowed, () => icon('bell'), () => icon('mute')))
+}
+
+/**
  * The bar of a pane beside the talk, with what closes it.
  *
- * @param {...import('../../view/element.js').Child} title
+ * @param {Child} title
+ * @param {...Child} actions
  */
-export const paneBar = (...title) => h('header', { class: 'bar' },
+export const paneBar = (title, ...actions) => h('header', { class: 'bar' },
   h('h1', null, title),
+  actions,
   h('button', { type: 'button', class: 'icon-button', 'aria-label': t('common.close'), onclick: closeBeside }, icon('close')))

@@ -2,7 +2,7 @@
 
 /** @type {import('../../text/words.js').Area} */
 export default {
-  noThreads: 'Du bist noch an keinem Thread beteiligt. Hier sammeln sich Threads, in denen du schreibst oder erwähnt wirst.',
+  noThreads: 'Du folgst noch keinem Thread. Hier sammeln sich Threads, in denen du schreibst, erwähnt wirst oder denen du folgst.',
   threadsFailed: 'Deine Threads konnten nicht geladen werden.',
   moreThreads: 'Weitere Threads anzeigen',
   unreadReplies: { one: '{count} neu', other: '{count} neu' },

@@ -2,7 +2,7 @@
 
 /** @type {import('../../text/words.js').Area} */
 export default {
-  noThreads: 'You aren’t in any threads yet. Threads that you write in or are mentioned in are gathered here.',
+  noThreads: 'You don’t follow any threads yet. Threads that you write in, are mentioned in or follow are gathered here.',
   threadsFailed: 'Your threads could not be loaded.',
   moreThreads: 'Show more threads',
   unreadReplies: { one: '{count} new', other: '{count} new' },
