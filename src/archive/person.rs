@@ -80,9 +80,11 @@ pub fn export(data: &Path, email: &str, to: &Path, progress: Progress) -> Result
 /// Copies a file into a folder of its own, since two may have one name. Returns whether it is on the disk as its row says.
 fn copy(store: &Store, file: &person::File, into: &Path) -> std::io::Result<bool> {
     let Ok(mut from) = regular_file::open(&store.path(file.organisation, file.id)) else { return Ok(false) };
+    // Whoever owns the data folder may have written a path there.
+    let name = Path::new(&file.name).file_name().ok_or(ErrorKind::InvalidFilename)?;
     let folder = into.join(file.id.to_string());
     fs::create_dir_all(&folder)?;
-    let (_, sha256) = copy_with_checksum(&mut from, &mut File::create_new(folder.join(&file.name))?, &mut |_| ())?;
+    let (_, sha256) = copy_with_checksum(&mut from, &mut File::create_new(folder.join(name))?, &mut |_| ())?;
     if sha256 != file.sha256 {
         fs::remove_dir_all(folder)?;
         return Ok(false);

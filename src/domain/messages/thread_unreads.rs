@@ -222,12 +222,12 @@ pub(in crate::domain) fn put(tx: &Tx, root: i64, user: UserId, last: Option<Mess
     count_mentions(tx, root, user)
 }
 
-/// Counts the member's unread mentions anew, for their present mark.
+/// Counts the member's unread mentions anew, for their present mark. Whoever has left the thread has none.
 pub(super) fn count_mentions(tx: &Tx, root: i64, user: UserId) -> Result<()> {
     tx.prepare_cached(
         "update thread_members set mention_count = (select count(*) from reply_mentions x
            where x.root = ?1 and x.user_id = ?2 and x.n > read_n)
-         where root = ?1 and user_id = ?2",
+         where root = ?1 and user_id = ?2 and is_followed",
     )?
     .execute((root, user))?;
     Ok(())
