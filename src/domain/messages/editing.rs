@@ -91,7 +91,7 @@ pub(in crate::domain) fn replace(
     taking::give(tx, (channel, message.n), &media, &message.media)?;
     let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
     let key = MessageKey { channel, n: message.n, root };
-    let recount = mention_count_changes::record_anew(tx, key, message.user, &mentions)?;
+    let recount = mention_count_changes::record_anew(tx, key, message.user, &message.mentions, &mentions)?;
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;

@@ -25,7 +25,13 @@ pub(in crate::domain) struct Recount {
 
 /// Replaces the rows that [`mentions::record`] wrote, after an edit. A member who has read the message has read its new
 /// mentions, too.
-pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<UserId>, now: &[Mention]) -> Result<Recount> {
+pub(in crate::domain) fn record_anew(
+    tx: &Tx,
+    key: MessageKey,
+    author: Option<UserId>,
+    before: &[Mention],
+    now: &[Mention],
+) -> Result<Recount> {
     let MessageKey { channel, n, root } = key;
     let (were_all, were) = mentions::forget(tx, key)?;
     mentions::record(tx, key, now)?;
@@ -36,7 +42,7 @@ pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<Us
     }
     let are: HashSet<UserId> = mentions::users(now).filter(|_| !are_all).collect();
     // Whoever has left a thread comes back for a mention, and not for each edit that keeps it.
-    let is_named_anew = |user| !were_all && !were.contains(&user);
+    let is_named_anew = |user| Some(user) != author && !mentions::users(before).any(|named| named == user);
     let Some(root) = root else {
         let mut unread =
             tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2 and read_n < ?3")?;
@@ -46,7 +52,7 @@ pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<Us
             }
         }
         for user in mentions::users(now) {
-            let is_back = is_named_anew(user) && thread_members::come_back(tx, n, user)?;
+            let is_back = is_named_anew(user) && thread_members::come_back(tx, n, channel, user)?.is_some();
             if is_back || thread_members::join_at_end(tx, n, channel, user)? {
                 recount.of_thread.push(user);
             }
@@ -59,9 +65,9 @@ pub(in crate::domain) fn record_anew(tx: &Tx, key: MessageKey, author: Option<Us
         }
     }
     for user in mentions::users(now) {
-        let is_back = is_named_anew(user) && thread_members::come_back(tx, root, user)?;
-        let is_new = is_back || thread_members::join_at_end(tx, root, channel, user)?;
-        if is_new {
+        let left_at = if is_named_anew(user) { thread_members::come_back(tx, root, channel, user)? } else { None };
+        let is_new = left_at.is_some() || thread_members::join_at_end(tx, root, channel, user)?;
+        if is_new && left_at.is_none_or(|read| read < n) {
             thread_unreads::step_to(tx, root, user, |from| from.min(n - 1))?;
         } else if !were.contains(&user) && are.contains(&user) {
             thread_unreads::count_mentions(tx, root, user)?;

@@ -116,7 +116,7 @@ pub(super) fn join(tx: &Tx, root: i64, channel: ChannelId, user: UserId, (n, rep
 }
 
 /// Adds a member who has read everything, if the thread has replies. Returns whether they are new.
-pub(in crate::domain) fn join_at_end(tx: &Tx, root: i64, channel: ChannelId, user: UserId) -> Result<bool> {
+pub(super) fn join_at_end(tx: &Tx, root: i64, channel: ChannelId, user: UserId) -> Result<bool> {
     let end: Option<(i64, i64)> = tx
         .prepare_cached("select active_n, reply_count from messages where n = ?1 and reply_count > 0")?
         .query_row([root], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -124,16 +124,17 @@ pub(in crate::domain) fn join_at_end(tx: &Tx, root: i64, channel: ChannelId, use
     end.map_or(Ok(false), |end| join(tx, root, channel, user, end))
 }
 
-/// Lets a member who has left a thread follow it again, with nothing unread. Returns whether they had.
-pub(super) fn come_back(tx: &Tx, root: i64, user: UserId) -> Result<bool> {
-    let back = tx
-        .prepare_cached(
-            "update thread_members set is_followed = 1,
-               (read_n, read_reply_count) = (select max(n, active_n), reply_count from messages where n = ?1)
-             where root = ?1 and user_id = ?2 and not is_followed",
-        )?
-        .execute((root, user))?;
-    Ok(back > 0)
+/// Lets a member who has left a thread follow it again, with nothing unread. Returns the `n` up to which they had read it when they
+/// left; none if they had not.
+pub(super) fn come_back(tx: &Tx, root: i64, channel: ChannelId, user: UserId) -> Result<Option<i64>> {
+    let left_at: Option<i64> = tx
+        .prepare_cached("select read_n from thread_members where root = ?1 and user_id = ?2 and not is_followed")?
+        .query_row((root, user), |row| row.get(0))
+        .optional()?;
+    if left_at.is_some() {
+        set_followed(tx, root, channel, user, true)?;
+    }
+    Ok(left_at)
 }
 
 /// Lets a user follow a thread or leave it, with nothing unread. Returns whether that changed something.

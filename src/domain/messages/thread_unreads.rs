@@ -140,7 +140,7 @@ pub fn mark(tx: &mut Tx, caller: Caller, thread: MessageId, goal: Goal) -> Resul
         Goal::Read(id) | Goal::Unread(id) => Some(place(tx, root.n, id)?.ok_or(UNKNOWN)?),
     };
     let is_new = matches!(goal, Goal::Unread(_))
-        && (thread_members::come_back(tx, root.n, caller.user)?
+        && (thread_members::come_back(tx, root.n, root.channel, caller.user)?.is_some()
             || thread_members::join_at_end(tx, root.n, root.channel, caller.user)?);
     let before = find_in_thread(tx, root.n, caller.user)?.unwrap_or_default();
     if !before.is_followed {

@@ -209,12 +209,14 @@ fn changed_threads(
             seqs.extend(thread_unreads::find_changed(conn, (channel.id, user), between, range.newest_first, range.limit)?);
         }
     }
+    // A thread that was left has its place where it was, since no later event of it is the user's.
     let mut marked = conn.prepare_cached(
-        "select max(e.seq, m.last_seq), m.n, m.channel_id from
+        "select iif(t.is_followed, max(e.seq, m.last_seq), e.seq), m.n, m.channel_id from
            (select message_n, max(seq) as seq from events where stream = ?1 and seq > ?2 and type = ?3 group by 1) e
-         cross join messages m on m.n = e.message_n",
+         cross join messages m on m.n = e.message_n
+         left join thread_members t on t.root = m.n and t.user_id = ?4",
     )?;
-    let mut marked = marked.query((stream, range.after, Kind::ThreadUnread))?;
+    let mut marked = marked.query((stream, range.after, Kind::ThreadUnread, user))?;
     while let Some(row) = marked.next()? {
         let (seq, root, channel): (i64, i64, ChannelId) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let is_in = |of: &JoinedChannel| of.id == channel && !of.is_deleted && seq > of.joined_seq;

@@ -165,13 +165,54 @@ async fn who_is_meant_or_writes_follows_a_thread_again_and_whoever_leaves_first_
     assert_eq!(own(&ada, &organisation).await, [], "she was meant before she left");
     edit("two").await;
     edit("two, @ada after all").await;
-    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 1, 1)]);
+    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 0, 0)], "what came before she left is read");
     leave(&ada, &thread).await;
+    edit("two, @channel").await;
+    assert_eq!(own(&ada, &organisation).await, [], "everybody is nobody by name");
+    edit("two, @ada again").await;
+    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 0, 0)]);
+    leave(&ada, &thread).await;
+    let later = grace.reply(&news, &thread, "for @channel").await;
+    let names_her = json!({ "message_id": later, "content": "for @ada" });
+    grace.put(&format!("/channels/{news}/messages"), names_her).await.expect(200);
+    assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 1, 1)], "she has not seen this one");
+    leave(&ada, &thread).await;
+    assert_eq!(channel(&ada, &news).await.1, 0, "nothing is left that she could not clear");
     ada.reply(&news, &thread, "three").await;
     assert_eq!(own(&ada, &organisation).await, [(thread.clone(), 0, 0)]);
     leave(&ada, &thread).await;
-    assert_eq!(read(&ada, &thread, json!({ "unread_from": reply })).await["unread_count"], 2);
-    assert_eq!(own(&ada, &organisation).await, [(thread, 2, 1)]);
+    assert_eq!(read(&ada, &thread, json!({ "unread_from": reply })).await["unread_count"], 3);
+    assert_eq!(own(&ada, &organisation).await, [(thread, 3, 2)]);
+}
+
+#[tokio::test]
+async fn history_in_pages_tells_of_a_thread_that_was_left_though_it_went_on() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let news = ada.channel(&organisation, "news", &[&grace]).await;
+    let thread = ada.say(&news, "hello").await;
+    grace.reply(&news, &thread, "one").await;
+    let personal = grace.personal(&organisation);
+    let mut socket = Socket::listening(&grace, &[&personal]).await;
+    let mut since = socket.command("history", json!({ "channel": personal })).await["history"].take();
+    leave(&grace, &thread).await;
+    // Other events follow, and the thread goes on behind them.
+    for _ in 0..3 {
+        let other = ada.say(&news, "another").await;
+        grace.reply(&news, &other, "one").await;
+    }
+    ada.reply(&news, &thread, "two").await;
+    let mut told = Vec::new();
+    loop {
+        let place = json!({ "offset": since["offset"], "epoch": since["epoch"] });
+        let request = json!({ "channel": personal, "limit": 2, "since": place });
+        let page = socket.command("history", request).await["history"]["publications"].take();
+        let Some(last) = page.as_array().and_then(|page| page.last()) else { break };
+        since["offset"] = last["offset"].clone();
+        told.extend(page.as_array().unwrap().iter().filter(|told| told["data"]["data"]["thread_id"] == thread.as_str()).cloned());
+    }
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(told[0]["data"]["data"]["is_followed"], false);
 }
 
 #[tokio::test]

@@ -68,6 +68,10 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     say(grace, "good bye", Some(&left)).await;
     let (status, _) = server.call(Method::DELETE, &format!("/threads/{left}/follow"), grace, json!({})).await.unwrap();
     assert_eq!(status, 200);
+    // One without replies, that she waits for.
+    let quiet = say(ada, "a talk that nobody has joined", None).await;
+    let (status, _) = server.call(Method::PUT, &format!("/threads/{quiet}/follow"), grace, json!({})).await.unwrap();
+    assert_eq!(status, 200);
     mark(ada, dev, json!({ "unread_from": posts[2] })).await;
     mark(grace, dev, json!({ "last_message_id": posts[1] })).await;
 
@@ -89,6 +93,9 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
         after.push(seen(&server, organisation, &token).await);
     }
     assert_eq!(after, before);
+    let [ada, grace] = [server.log_in("ada@x.example").await.unwrap(), server.log_in("grace@x.example").await.unwrap()];
+    server.post(&format!("{dev}/messages"), &ada, json!({ "content": "one", "thread_id": quiet })).await;
+    assert_eq!(number(&row(&seen(&server, organisation, &grace).await[2], &quiet)), (1, 0), "she waits for it still");
     is_sound(&there);
 }
 

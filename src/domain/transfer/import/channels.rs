@@ -127,7 +127,7 @@ impl Import {
         for UnreadThread { thread, read } in &member.unread_threads {
             let Some(root) = self.thread(tx, channel, *thread)? else { continue };
             let read = read.map(|read| self.taken.here(tx, read.0).map(MessageId)).transpose()?;
-            thread_members::join_at_end(tx, root, channel, user)?;
+            thread_members::set_followed(tx, root, channel, user, true)?;
             thread_unreads::put(tx, root, user, read)?;
         }
         for thread in &member.left_threads {
