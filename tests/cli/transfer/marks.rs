@@ -63,15 +63,6 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     let path = format!("/threads/{of_others}");
     mark(grace, &path, json!({ "unread_from": of_others })).await;
     mark(grace, &path, json!({})).await;
-    // One that she has replied in, and left.
-    let left = say(ada, "a talk that goes on", None).await;
-    say(grace, "good bye", Some(&left)).await;
-    let (status, _) = server.call(Method::DELETE, &format!("/threads/{left}/follow"), grace, json!({})).await.unwrap();
-    assert_eq!(status, 200);
-    // One without replies, that she waits for.
-    let quiet = say(ada, "a talk that nobody has joined", None).await;
-    let (status, _) = server.call(Method::PUT, &format!("/threads/{quiet}/follow"), grace, json!({})).await.unwrap();
-    assert_eq!(status, 200);
     mark(ada, dev, json!({ "unread_from": posts[2] })).await;
     mark(grace, dev, json!({ "last_message_id": posts[1] })).await;
 
@@ -81,7 +72,6 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     assert_eq!(threads(&before[0]).iter().map(number).collect::<Vec<_>>(), [(2, 0), (0, 0), (0, 0), (0, 0)], "the premise");
     assert_eq!(threads(&before[1]).iter().map(number).collect::<Vec<_>>(), [(0, 0), (2, 1), (1, 0), (0, 0)], "the premise");
     assert_eq!(number(&row(&before[1][2], &of_others)), (0, 0));
-    assert!(!before[1][2].as_array().unwrap().iter().any(|row| row[0] == left.as_str()), "the premise");
 
     export(&here, "engines", &file);
     empty(&there);
@@ -93,9 +83,39 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
         after.push(seen(&server, organisation, &token).await);
     }
     assert_eq!(after, before);
-    let [ada, grace] = [server.log_in("ada@x.example").await.unwrap(), server.log_in("grace@x.example").await.unwrap()];
-    server.post(&format!("{dev}/messages"), &ada, json!({ "content": "one", "thread_id": quiet })).await;
-    assert_eq!(number(&row(&seen(&server, organisation, &grace).await[2], &quiet)), (1, 0), "she waits for it still");
+    is_sound(&there);
+}
+
+#[tokio::test]
+async fn threads_that_somebody_left_or_waits_for_move_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let [here, there, file] = ["here", "there", "file"].map(|name| folder.path().join(name));
+    let server = Server::start(&here, &[]);
+    let Scene { organisation, ada, grace, dev, .. } = Scene::make(&server, &here).await;
+    let say = async |server: &Server, token: &str, content: &str, thread: Option<&str>| {
+        let body = json!({ "content": content, "thread_id": thread });
+        text(&server.post(&format!("{dev}/messages"), token, body).await["id"])
+    };
+    let left = say(&server, &ada, "a talk that goes on", None).await;
+    say(&server, &grace, "good bye", Some(&left)).await;
+    let quiet = say(&server, &ada, "a talk that nobody has joined", None).await;
+    for (method, thread) in [(Method::DELETE, &left), (Method::PUT, &quiet)] {
+        let (status, _) = server.call(method, &format!("/threads/{thread}/follow"), &grace, json!({})).await.unwrap();
+        assert_eq!(status, 200);
+    }
+
+    export(&here, "engines", &file);
+    empty(&there);
+    Admin(&there).print(&["org", "import", text_of(&file)]);
+    let server = Server::start(&there, &[]);
+    let ada = log_in_anew(&server, &Admin(&there), "ada@x.example").await;
+    let grace = log_in_anew(&server, &Admin(&there), "grace@x.example").await;
+    for thread in [&left, &quiet] {
+        say(&server, &ada, "one more", Some(thread)).await;
+    }
+    let own = seen(&server, &organisation, &grace).await[2].take();
+    assert!(own.as_array().unwrap().iter().all(|row| row[0] != left.as_str()), "{own:#}");
+    assert_eq!(row(&own, &quiet)[1], 1, "one reply that she has not read");
     is_sound(&there);
 }
 
