@@ -2,11 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::{BufWriter, ErrorKind, Write},
-    os::unix::fs::PermissionsExt,
+    io::{self, BufWriter, ErrorKind, Read, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
 };
 
+use rustix::process::geteuid;
 use serde::Serialize;
 
 use crate::{
@@ -20,6 +21,11 @@ use crate::{
 
 /// The folder's mode.
 const FOR_ITS_OWNER: u32 = 0o700;
+/// The modes of a folder in which others may rename what is not theirs: all may write, and it is not sticky.
+const OTHERS_WRITE: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+/// The user that commands may be run by.
+const ROOT: u32 = 0;
 
 /// What a folder has.
 #[derive(Serialize)]
@@ -31,34 +37,34 @@ pub struct Exported {
     pub missing_files: u64,
 }
 
-/// Writes a folder that does not exist yet, as of one moment, also while the server runs. 404 without an account of this address.
+/// Writes a folder that does not exist yet, as of one moment, also while the server runs. Fails without an account of this
+/// address.
 pub fn export(data: &Path, email: &str, to: &Path, progress: Progress) -> Result<Exported> {
-    let failed = |err: std::io::Error| Error::failed(format!("can't write {}: {err}", to.display()));
+    let failed = |err: io::Error| Error::failed(format!("can't write {}: {err}", to.display()));
     if to.exists() {
         return Err(failed(ErrorKind::AlreadyExists.into()));
     }
     let parent = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    require_own(parent).map_err(failed)?;
     let store = Store::existing(data);
     // What the rows name must be there until it is copied.
     let _held = store.as_ref().map(Store::hold).transpose().map_err(Error::internal)?;
     let mode = fs::Permissions::from_mode(FOR_ITS_OWNER);
     let draft = tempfile::Builder::new().permissions(mode).tempdir_in(parent).map_err(failed)?;
+    let write = |name: &str, content: &dyn Fn(&mut dyn Write) -> Result<u64>| {
+        let mut to = BufWriter::new(File::create_new(draft.path().join(name)).map_err(failed)?);
+        let written = content(&mut to)?;
+        to.flush().map_err(failed)?;
+        Ok::<_, Error>(written)
+    };
     let (mut exported, files) = db::read_once(data, |conn| {
         let moment = conn.unchecked_transaction()?;
         let account = person::account(&moment, email)?;
         if let Some(face) = person::face(&moment, account.id)? {
             let name = if face.starts_with(b"\x89PNG") { "picture.png" } else { "picture.jpg" };
-            fs::write(draft.path().join(name), face).map_err(failed)?;
+            write(name, &|to| to.write_all(&face).map(|()| 1).map_err(failed))?;
         }
-        let mut text = serde_json::to_vec_pretty(&account).map_err(Error::internal)?;
-        text.push(b'\n');
-        fs::write(draft.path().join("account.json"), text).map_err(failed)?;
-        let write = |name: &str, lines: &dyn Fn(&mut dyn Write) -> Result<u64>| {
-            let mut to = BufWriter::new(File::create_new(draft.path().join(name)).map_err(failed)?);
-            let written = lines(&mut to)?;
-            to.flush().map_err(failed)?;
-            Ok::<_, Error>(written)
-        };
+        write("account.json", &|to| serde_json::to_writer_pretty(to, &account).map(|()| 1).map_err(Error::internal))?;
         let messages = write("messages.jsonl", &|to| person::write_messages(&moment, account.id, to))?;
         let reactions = write("reactions.jsonl", &|to| person::write_reactions(&moment, account.id, to))?;
         let files = person::files(&moment, account.id)?;
@@ -67,23 +73,46 @@ pub fn export(data: &Path, email: &str, to: &Path, progress: Progress) -> Result
     })?;
     for (done, file) in files.iter().enumerate() {
         progress("files", done as u64, files.len() as u64);
-        let is_whole = store.as_ref().map_or(Ok(false), |store| copy(store, file, &draft.path().join("files")));
-        match is_whole.map_err(failed)? {
+        let from = store.as_ref().map_or(Ok(None), |store| open(store, file))?;
+        match from.map_or(Ok(false), |from| copy(from, file, &draft.path().join("files"))).map_err(failed)? {
             true => exported.files += 1,
             false => exported.missing_files += 1,
         }
     }
-    fs::rename(draft.path(), to).map_err(failed)?;
+    let parent = File::open(parent).map_err(failed)?;
+    rustix::fs::syncfs(&parent).map_err(|err| failed(err.into()))?;
+    fs::rename(draft.path(), to).and_then(|()| parent.sync_all()).map_err(failed)?;
     Ok(exported)
 }
 
-/// Copies a file into a folder of its own, since two may have one name. Returns whether it is on the disk as its row says.
-fn copy(store: &Store, file: &person::File, into: &Path) -> std::io::Result<bool> {
-    let Ok(mut from) = regular_file::open(&store.path(file.organisation, file.id)) else { return Ok(false) };
+/// Fails for a folder in which somebody else may put another in place of one that is being written.
+fn require_own(folder: &Path) -> io::Result<()> {
+    let found = fs::metadata(folder)?;
+    let is_own = [ROOT, geteuid().as_raw()].contains(&found.uid());
+    if !is_own || (found.mode() & OTHERS_WRITE != 0 && found.mode() & STICKY == 0) {
+        return Err(io::Error::other(format!("others may write in {}: name a folder in one of your own", folder.display())));
+    }
+    Ok(())
+}
+
+/// A file where its row says; none if it is not there.
+fn open(store: &Store, file: &person::File) -> Result<Option<File>> {
+    let path = store.path(file.organisation, file.id);
+    match regular_file::open(&path) {
+        Ok(from) => Ok(Some(from)),
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(Error::failed(format!("can't read {}: {err}", path.display()))),
+    }
+}
+
+/// Copies a file into a folder of its own, since two may have one name. Returns whether its content is what its row says.
+fn copy(from: File, file: &person::File, into: &Path) -> io::Result<bool> {
     // Whoever owns the data folder may have written a path there.
     let name = Path::new(&file.name).file_name().ok_or(ErrorKind::InvalidFilename)?;
     let folder = into.join(file.id.to_string());
     fs::create_dir_all(&folder)?;
+    // No more than that is read of one that has grown.
+    let mut from = from.take(file.size.cast_unsigned() + 1);
     let (_, sha256) = copy_with_checksum(&mut from, &mut File::create_new(folder.join(name))?, &mut |_| ())?;
     if sha256 != file.sha256 {
         fs::remove_dir_all(folder)?;

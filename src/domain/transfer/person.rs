@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
 use super::export;
@@ -29,6 +29,8 @@ pub struct Account {
     avatar_url: String,
     status_emoji: String,
     status_text: String,
+    /// None for a status without an end.
+    status_until: Option<Time>,
     role: String,
     is_active: bool,
     created_at: Time,
@@ -37,9 +39,14 @@ pub struct Account {
     identities: Vec<Identity>,
     sessions: Vec<Session>,
     organisations: Vec<Membership>,
+    former_organisations: Vec<Organisation>,
+    invitations: Vec<Invitation>,
     channels: Vec<ChannelMembership>,
+    /// Threads that they don't follow any more.
+    left_threads: Vec<MessageId>,
     reminders: Vec<Reminder>,
     testimonials: Vec<Testimonial>,
+    mails: Vec<Mail>,
 }
 
 /// An account of an OpenID Connect issuer that logs in to this one.
@@ -72,6 +79,29 @@ struct Membership {
 }
 
 #[derive(Serialize)]
+struct Organisation {
+    id: OrganisationId,
+    name: String,
+}
+
+/// An invitation to the account's address.
+#[derive(Serialize)]
+struct Invitation {
+    organisation: String,
+    created_at: Time,
+    expires_at: Time,
+    accepted_at: Option<Time>,
+}
+
+/// A mail to the account's address. Its words are not kept once it is sent.
+#[derive(Serialize)]
+struct Mail {
+    kind: String,
+    created_at: Time,
+    sent_at: Option<Time>,
+}
+
+#[derive(Serialize)]
 struct ChannelMembership {
     id: ChannelId,
     organisation: OrganisationId,
@@ -96,10 +126,11 @@ struct Testimonial {
     created_at: Time,
 }
 
-/// The account of a person with this address, without secrets. 404 if there is none.
+/// The account of a person with this address, without secrets. Fails if there is none.
 pub fn account(conn: &Connection, email: &str) -> Result<Account> {
-    let sql = "select id, email, username, first_name, last_name, phone, avatar_url, status_emoji, status_text, role, is_active,
-        created_at, updated_at, last_seen_at from users where email = ?1 and not is_bot";
+    let sql =
+        "select id, email, username, first_name, last_name, phone, avatar_url, status_emoji, status_text, status_until, role,
+        is_active, created_at, updated_at, last_seen_at from users where email = ?1 and not is_bot";
     let mut account = conn.prepare(sql)?.query_row([email], account_from_row).optional()?.ok_or(NO_ACCOUNT)?;
     let user = account.id;
     account.identities = rows(conn, "select issuer, subject from identities where user_id = ?1 order by 1, 2", user, |row| {
@@ -107,7 +138,12 @@ pub fn account(conn: &Connection, email: &str) -> Result<Account> {
     })?;
     account.sessions = rows(conn, SESSIONS, user, session)?;
     account.organisations = rows(conn, MEMBERSHIPS, user, membership)?;
+    account.former_organisations = rows(conn, FORMER, user, |row| Ok(Organisation { id: row.get(0)?, name: row.get(1)? }))?;
+    account.invitations = rows(conn, INVITATIONS, email, invitation)?;
     account.channels = rows(conn, CHANNELS, user, channel_membership)?;
+    account.left_threads = rows(conn, LEFT_THREADS, user, |row| row.get(0))?;
+    account.mails =
+        rows(conn, MAILS, email, |row| Ok(Mail { kind: row.get(0)?, created_at: row.get(1)?, sent_at: row.get(2)? }))?;
     account.reminders =
         rows(conn, "select text, due_at, created_at from reminders where user_id = ?1 order by due_at, id", user, |row| {
             Ok(Reminder { text: row.get(0)?, due_at: row.get(1)?, created_at: row.get(2)? })
@@ -121,7 +157,7 @@ pub fn account(conn: &Connection, email: &str) -> Result<Account> {
     Ok(account)
 }
 
-fn rows<T>(conn: &Connection, sql: &str, of: UserId, from_row: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+fn rows<T>(conn: &Connection, sql: &str, of: impl ToSql, from_row: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
     Ok(conn.prepare(sql)?.query_map([of], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -137,6 +173,7 @@ fn account_from_row(row: &Row) -> rusqlite::Result<Account> {
         avatar_url: columns.take()?,
         status_emoji: columns.take()?,
         status_text: columns.take()?,
+        status_until: columns.take()?,
         role: columns.take()?,
         is_active: columns.take()?,
         created_at: columns.take()?,
@@ -145,9 +182,13 @@ fn account_from_row(row: &Row) -> rusqlite::Result<Account> {
         identities: Vec::new(),
         sessions: Vec::new(),
         organisations: Vec::new(),
+        former_organisations: Vec::new(),
+        invitations: Vec::new(),
         channels: Vec::new(),
+        left_threads: Vec::new(),
         reminders: Vec::new(),
         testimonials: Vec::new(),
+        mails: Vec::new(),
     })
 }
 
@@ -169,7 +210,7 @@ fn session(row: &Row) -> rusqlite::Result<Session> {
 
 const MEMBERSHIPS: &str = "select o.id, o.name, iif(o.owner_id = m.user_id, 'owner', r.name), m.status, m.created_at
     from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-    where m.user_id = ?1 and o.deleted_at is null order by m.created_at, o.id";
+    where m.user_id = ?1 order by m.organisation_id";
 
 fn membership(row: &Row) -> rusqlite::Result<Membership> {
     let mut columns = Columns::of_row(row);
@@ -182,9 +223,24 @@ fn membership(row: &Row) -> rusqlite::Result<Membership> {
     })
 }
 
+const FORMER: &str = "select o.id, o.name from former_members m join organisations o on o.id = m.organisation_id
+    where m.user_id = ?1 order by m.organisation_id";
+
+const INVITATIONS: &str = "select o.name, i.created_at, i.expires_at, i.accepted_at
+    from invitations i join organisations o on o.id = i.organisation_id where i.email = ?1 order by i.organisation_id";
+
+fn invitation(row: &Row) -> rusqlite::Result<Invitation> {
+    Ok(Invitation { organisation: row.get(0)?, created_at: row.get(1)?, expires_at: row.get(2)?, accepted_at: row.get(3)? })
+}
+
+const LEFT_THREADS: &str = "select r.id from thread_members t join messages r on r.n = t.root
+    where t.user_id = ?1 and not t.is_followed order by t.channel_id, t.root";
+
+const MAILS: &str = "select kind, created_at, sent_at from mails where recipient = ?1";
+
 const CHANNELS: &str = "select c.id, c.organisation_id, c.name, m.username, m.is_starred, m.is_muted, m.created_at
     from channel_members m join channels c on c.id = m.channel_id
-    where m.user_id = ?1 and c.deleted_at is null order by m.channel_id";
+    where m.user_id = ?1 order by m.channel_id";
 
 fn channel_membership(row: &Row) -> rusqlite::Result<ChannelMembership> {
     let mut columns = Columns::of_row(row);
@@ -308,35 +364,39 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Tables whose rows of a person are exported, as they are or in the account.
-    const EXPORTED: [&str; 9] = [
+    const EXPORTED: [&str; 14] = [
         "channel_members",
         "files",
+        "former_members",
         "identities",
+        "invitations",
+        "mails",
         "messages",
         "organisation_members",
         "reactions",
         "reminders",
         "sessions",
         "testimonials",
+        "thread_members",
+        "users",
     ];
-    /// What others also have, what follows from the messages, and what lives for minutes.
-    const LEFT_OUT: [&str; 19] = [
+    /// What belongs to an organisation or to the server's public pages, what follows from the messages, what lives for minutes, and
+    /// what somebody has sent under an address that nobody has proved.
+    const LEFT_OUT: [&str; 17] = [
         "blogs",
         "bots",
         "calls",
         "channels",
         "code_requests",
         "commands",
+        "contacts",
         "events",
-        "former_members",
-        "invitations",
         "join_links",
         "join_places",
         "mentions",
         "one_time_tokens",
         "organisations",
         "reply_mentions",
-        "thread_members",
         "unfinished_accounts",
         "uploads",
         "webhooks",
@@ -344,9 +404,10 @@ mod tests {
 
     #[test]
     fn each_table_that_names_people_is_exported_or_left_out_on_purpose() {
+        let names_people =
+            |table: &&str| [" references users", "\n    email ", "\n    recipient "].iter().any(|part| table.contains(part));
         let tables = include_str!("../../../schema.sql").split("create table ").skip(1);
-        let of_people = tables.filter(|table| table.contains("references users")).map(|table| table.split(' ').next().unwrap());
-        let known = EXPORTED.into_iter().chain(LEFT_OUT);
-        assert_eq!(of_people.collect::<BTreeSet<_>>(), known.collect());
+        let of_people = tables.filter(names_people).map(|table| table.split(' ').next().unwrap());
+        assert_eq!(of_people.collect::<BTreeSet<_>>(), EXPORTED.into_iter().chain(LEFT_OUT).collect());
     }
 }

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
@@ -45,15 +46,23 @@ async fn it_is_all_of_theirs_and_nothing_of_others() {
     let untaken = server.upload(&scene.ada, "later.txt", "not sent yet").await;
     let reminder = json!({ "text": "oil the engine", "due_at": "2031-01-01T00:00:00Z" });
     server.post("/reminders", &scene.ada, reminder).await;
+    let post = server.post(&format!("{}/messages", scene.dev), &scene.ada, json!({ "content": "the mill" })).await;
+    let left = format!("/threads/{}/follow", text(&post["id"]));
+    assert_eq!(server.call(Method::DELETE, &left, &scene.ada, json!({})).await.unwrap().0, 200);
 
     let printed = Admin(&data).json(&["user", "export", "--email", "ada@x.example", text_of(&to)]);
-    assert_eq!(printed, json!({ "messages": 6, "reactions": 1, "files": 4, "missing_files": 0 }));
+    assert_eq!(printed, json!({ "messages": 7, "reactions": 1, "files": 4, "missing_files": 0 }));
     assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o700, "for whoever made it alone");
     let found = all(&to);
     let account: Value = serde_json::from_slice(&found[Path::new("account.json")]).unwrap();
     assert_eq!(account["email"], "ada@x.example");
     assert_eq!(account["organisations"][0]["role"], "owner");
     assert_eq!(account["reminders"][0]["text"], "oil the engine");
+    assert_eq!(account["left_threads"], json!([post["id"]]));
+    assert!(
+        account["mails"].as_array().is_some_and(|mails| mails.iter().any(|mail| mail["kind"] == "verification")),
+        "{account:#}"
+    );
     assert!(account["sessions"].as_array().is_some_and(|sessions| !sessions.is_empty()), "{account:#}");
     assert!(account["channels"].as_array().unwrap().iter().any(|channel| channel["name"] == "secret"), "{account:#}");
     let written: Vec<_> = lines(&found, "messages.jsonl").iter().map(|message| text(&message["content"])).collect();
@@ -90,6 +99,13 @@ async fn what_can_not_be_written_whole_is_said_or_refused() {
     refused(&admin.run(&["user", "export", "--email", "nobody@x.example", &to("nobody")]), "Account not found");
     refused(&admin.run(&["user", "export", "--email", "ada@x.example", text_of(&data)]), "exists");
     refused(&admin.run(&["user", "export", "--email", "ada@x.example", &to("no/such/folder")]), "can't write");
+    // Others could put something else in its place there; not so where each may move their own alone, as in /tmp.
+    let shared = folder.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+    refused(&admin.run(&["user", "export", "--email", "ada@x.example", &to("shared/ada")]), "others may write");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+    admin.print(&["user", "export", "--email", "ada@x.example", &to("shared/ada")]);
     admin.print(&["user", "export", "--email", "ada@x.example", &to("first")]);
     let id = text(&lines(&all(&folder.path().join("first")), "files.jsonl")[0]["id"]);
     let place = data.join("files").join(&scene.organisation).join(&id[34..]).join(&id);
@@ -97,6 +113,12 @@ async fn what_can_not_be_written_whole_is_said_or_refused() {
     let printed = admin.json(&["user", "export", "--email", "ada@x.example", &to("altered")]);
     assert_eq!([&printed["files"], &printed["missing_files"]], [2, 1], "{printed}");
     assert_eq!(lines(&all(&folder.path().join("altered")), "files.jsonl").len(), 3, "what it was is said");
+    // Names come from a database that another user than the operator may write.
+    let database = rusqlite::Connection::open(data.join("tidings.db")).unwrap();
+    database.execute("update files set name = '../../../escaped'", []).unwrap();
+    admin.print(&["user", "export", "--email", "ada@x.example", &to("shared/again")]);
+    let escaped = all(folder.path()).into_keys().filter(|path| path.ends_with("escaped")).collect::<Vec<_>>();
+    assert!(!escaped.is_empty() && escaped.iter().all(|path| path.starts_with("shared/again/files")), "{escaped:?}");
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 3, "refused ones leave nothing: {left:?}");
+    assert_eq!(left.len(), 4, "refused ones leave nothing: {left:?}");
 }
