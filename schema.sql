@@ -14,7 +14,8 @@ insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 -- The highest `seq` that has been pruned from `events`.
 insert into meta (key, value) values ('events_floor', '0');
 -- The last `seq` that a consumer of `events` has taken, which is kept until then: `webhooks_seq`, once the server has run,
--- and `forwarded_seq` while an external Centrifugo is fed.
+-- `notified_seq` likewise, and `forwarded_seq` while an external Centrifugo is fed. `notified_member` is the last member that the row
+-- after `notified_seq` has called; '' if it has not begun.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- `instance` is the name of the server in its cookies, once the server has run.
@@ -330,6 +331,31 @@ create table channel_members (
 ) strict, without rowid;
 create index channel_members_by_user on channel_members (user_id);
 create index channel_members_oldest on channel_members (channel_id, created_at, user_id);
+
+-- What members are notified of in an organisation, where they have chosen other than mentions. It ends with the membership.
+create table organisation_notifications (
+    organisation_id blob not null,
+    user_id         blob not null,
+    device          text not null check (device in ('web', 'mobile')),
+    notify_about    text not null check (notify_about in ('all_new_messages', 'mentions', 'nothing')),
+    primary key (organisation_id, user_id, device),
+    foreign key (organisation_id, user_id) references organisation_members (organisation_id, user_id) on delete cascade
+) strict, without rowid;
+create index organisation_notifications_of_all on organisation_notifications (organisation_id, user_id)
+    where notify_about = 'all_new_messages';
+
+-- What they are notified of in a channel, where that differs. It ends with the membership in the channel.
+create table channel_notifications (
+    channel_id   blob not null,
+    user_id      blob not null,
+    device       text not null check (device in ('web', 'mobile')),
+    notify_about text check (notify_about in ('all_new_messages', 'mentions', 'nothing')), -- null = as in the organisation
+    at_channel   integer not null default 1 check (at_channel in (0, 1)), -- whether @channel notifies
+    primary key (channel_id, user_id, device),
+    foreign key (channel_id, user_id) references channel_members (channel_id, user_id) on delete cascade
+) strict, without rowid;
+create index channel_notifications_of_all on channel_notifications (channel_id, user_id)
+    where notify_about = 'all_new_messages';
 
 
 -- Messages -------------------------------------------------------------------------------------

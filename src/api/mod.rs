@@ -16,6 +16,7 @@ mod job_backlog;
 mod mcp;
 mod messages;
 mod metrics;
+mod notifications;
 mod oidc_log_in;
 mod organisations;
 mod public;

@@ -3,8 +3,8 @@
 use poem_openapi::{OpenApi, OpenApiService};
 
 use super::{
-    accounts, channels, commands, faces, features, files, first_screen, messages, organisations, public, push_tokens, reminders,
-    webhooks,
+    accounts, channels, commands, faces, features, files, first_screen, messages, notifications, organisations, public,
+    push_tokens, reminders, webhooks,
 };
 
 pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
@@ -29,7 +29,7 @@ pub fn openapi_service() -> OpenApiService<impl OpenApi, ()> {
             organisations::acceptance::Api,
             organisations::join_links::Api,
         ),
-        (first_screen::Api, push_tokens::Api, features::Api, reminders::Api),
+        (first_screen::Api, push_tokens::Api, features::Api, reminders::Api, notifications::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::preferences::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::linked_message::Api, messages::threads::Api),
         (files::Api, files::download::Api, files::links::Api, faces::Api),

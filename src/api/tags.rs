@@ -29,6 +29,8 @@ pub enum Tag {
     Files,
     /// Read top-level posts with their replies, and change their status.
     Threads,
+    /// Choose what the caller is notified of.
+    Notifications,
     /// Let programs answer what members call by a slash and a name, as in `/deploy production`.
     Commands,
     /// Have the server tell the caller something at a chosen time.

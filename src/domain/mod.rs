@@ -20,6 +20,7 @@ pub mod first_screen;
 pub mod log;
 pub mod mail_queue;
 pub mod messages;
+pub mod notifications;
 pub mod organisations;
 pub mod page;
 mod program_urls;

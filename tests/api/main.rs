@@ -36,6 +36,7 @@ mod http;
 mod mcp;
 mod messages;
 mod model;
+mod notifications;
 mod organisations;
 mod permissions;
 mod public;

@@ -65,7 +65,9 @@ fn every_schema_that_version_1_has_named_is_migrated() {
                     "files",
                     "file_totals",
                     "uploads",
-                    "faces"
+                    "faces",
+                    "organisation_notifications",
+                    "channel_notifications"
                 ]
                 .contains(&table.as_str())),
         "{last:?}"

@@ -138,7 +138,8 @@ impl People {
 
     fn member(&self, person: UserId, role: BuiltInRole, status: MemberStatus) -> Member {
         let status = status.as_str().to_owned();
-        Member { person, role: role.uuid(), status, created_at: self.began, updated_at: self.began }
+        let notifications = Vec::new();
+        Member { person, role: role.uuid(), status, notifications, created_at: self.began, updated_at: self.began }
     }
 }
 

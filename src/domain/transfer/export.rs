@@ -14,6 +14,7 @@ use crate::{
     domain::{
         channels::direct_messages,
         files::Media,
+        transfer::notifications::{self, IN_CHANNEL, IN_ORGANISATION},
         webhooks::{subscription::Subscription, trigger_words::TriggerWords},
     },
     error::{Error, Result},
@@ -30,7 +31,7 @@ pub fn write_part(conn: &Connection, part: &str, of: OrganisationId, files: &Fil
         "people.jsonl" => lines(conn, PEOPLE, [of], person, to),
         "organisation.jsonl" => lines(conn, ORGANISATION, [of], organisation, to),
         "roles.jsonl" => lines(conn, ROLES, [of], role, to),
-        "members.jsonl" => lines(conn, MEMBERS, [of], member, to),
+        "members.jsonl" => lines(conn, &members(), [of], member, to),
         "channels.jsonl" => channels(conn, of, to),
         "channel_members.jsonl" => channel_members(conn, of, to),
         "messages.jsonl" => messages(conn, of, files, to),
@@ -141,8 +142,13 @@ fn role(row: &Row) -> rusqlite::Result<Role> {
 }
 
 /// A deleted role that still has holders counts as `member`, which they are about to get.
-const MEMBERS: &str = "select m.user_id, iif(r.deleted_at is null, r.uuid, (select uuid from roles where id = 4)), m.status, m.created_at, m.updated_at
-    from organisation_members m join roles r on r.id = m.role_id where m.organisation_id = ?1 order by m.created_at, m.user_id";
+fn members() -> String {
+    format!(
+        "select m.user_id, iif(r.deleted_at is null, r.uuid, (select uuid from roles where id = 4)), m.status,
+           {IN_ORGANISATION}, m.created_at, m.updated_at
+         from organisation_members m join roles r on r.id = m.role_id where m.organisation_id = ?1 order by m.created_at, m.user_id"
+    )
+}
 
 fn member(row: &Row) -> rusqlite::Result<Member> {
     let mut columns = Columns::of_row(row);
@@ -150,6 +156,7 @@ fn member(row: &Row) -> rusqlite::Result<Member> {
         person: columns.take()?,
         role: columns.take()?,
         status: columns.take()?,
+        notifications: notifications::take(&mut columns)?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })
@@ -196,11 +203,15 @@ fn channel(row: &Row) -> rusqlite::Result<(Channel, Option<[u8; 32]>)> {
     Ok((channel, columns.take()?))
 }
 
-const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm.is_starred, cm.is_muted,
+fn channel_members_sql() -> String {
+    format!(
+        "select cm.channel_id, cm.user_id, cm.username, cm.is_starred, cm.is_muted, {IN_CHANNEL},
       (select m.id from messages m where m.channel_id = cm.channel_id and m.root is null and m.n <= cm.read_n
         order by m.n desc limit 1), cm.created_at
     from channel_members cm join channels c on c.id = cm.channel_id
-    where c.organisation_id = ?1 and c.deleted_at is null order by cm.channel_id, cm.created_at, cm.user_id";
+    where c.organisation_id = ?1 and c.deleted_at is null order by cm.channel_id, cm.created_at, cm.user_id"
+    )
+}
 
 /// An import knows who replied, and takes everything for read.
 const UNREAD_THREADS: &str = "select r.id,
@@ -214,7 +225,7 @@ const LEFT_THREADS: &str = "select r.id from thread_members t cross join message
 
 fn channel_members(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
     let (mut unread, mut left) = (conn.prepare(UNREAD_THREADS)?, conn.prepare(LEFT_THREADS)?);
-    let (mut select, mut written) = (conn.prepare(CHANNEL_MEMBERS)?, 0);
+    let (mut select, mut written) = (conn.prepare(&channel_members_sql())?, 0);
     for member in select.query_map([of], channel_member)? {
         let mut member = member?;
         let threads = unread
@@ -236,6 +247,7 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
         username: columns.take()?,
         is_starred: columns.take()?,
         is_muted: columns.take()?,
+        notifications: notifications::take(&mut columns)?,
         read: columns.take()?,
         unread_threads: Vec::new(),
         left_threads: Vec::new(),

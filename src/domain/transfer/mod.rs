@@ -3,5 +3,6 @@
 
 pub mod export;
 pub mod import;
+pub mod notifications;
 pub mod person;
 pub mod records;

@@ -6,7 +6,10 @@ use std::io::Write;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
-use super::export;
+use super::{
+    export,
+    notifications::{self, IN_CHANNEL, IN_ORGANISATION, Notifications},
+};
 use crate::{
     db::Columns,
     domain::accounts::NO_ACCOUNT,
@@ -75,6 +78,7 @@ struct Membership {
     name: String,
     role: String,
     status: String,
+    notifications: Vec<Notifications>,
     created_at: Time,
 }
 
@@ -109,6 +113,7 @@ struct ChannelMembership {
     username: String,
     is_starred: bool,
     is_muted: bool,
+    notifications: Vec<Notifications>,
     created_at: Time,
 }
 
@@ -137,10 +142,10 @@ pub fn account(conn: &Connection, email: &str) -> Result<Account> {
         Ok(Identity { issuer: row.get(0)?, subject: row.get(1)? })
     })?;
     account.sessions = rows(conn, SESSIONS, user, session)?;
-    account.organisations = rows(conn, MEMBERSHIPS, user, membership)?;
+    account.organisations = rows(conn, &memberships(), user, membership)?;
     account.former_organisations = rows(conn, FORMER, user, |row| Ok(Organisation { id: row.get(0)?, name: row.get(1)? }))?;
     account.invitations = rows(conn, INVITATIONS, email, invitation)?;
-    account.channels = rows(conn, CHANNELS, user, channel_membership)?;
+    account.channels = rows(conn, &channels(), user, channel_membership)?;
     account.left_threads = rows(conn, LEFT_THREADS, user, |row| row.get(0))?;
     account.mails =
         rows(conn, MAILS, email, |row| Ok(Mail { kind: row.get(0)?, created_at: row.get(1)?, sent_at: row.get(2)? }))?;
@@ -208,9 +213,13 @@ fn session(row: &Row) -> rusqlite::Result<Session> {
     })
 }
 
-const MEMBERSHIPS: &str = "select o.id, o.name, iif(o.owner_id = m.user_id, 'owner', r.name), m.status, m.created_at
-    from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-    where m.user_id = ?1 order by m.organisation_id";
+fn memberships() -> String {
+    format!(
+        "select o.id, o.name, iif(o.owner_id = m.user_id, 'owner', r.name), m.status, {IN_ORGANISATION}, m.created_at
+         from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+         where m.user_id = ?1 order by m.organisation_id"
+    )
+}
 
 fn membership(row: &Row) -> rusqlite::Result<Membership> {
     let mut columns = Columns::of_row(row);
@@ -219,6 +228,7 @@ fn membership(row: &Row) -> rusqlite::Result<Membership> {
         name: columns.take()?,
         role: columns.take()?,
         status: columns.take()?,
+        notifications: notifications::take(&mut columns)?,
         created_at: columns.take()?,
     })
 }
@@ -238,9 +248,12 @@ const LEFT_THREADS: &str = "select r.id from thread_members t join messages r on
 
 const MAILS: &str = "select kind, created_at, sent_at from mails where recipient = ?1";
 
-const CHANNELS: &str = "select c.id, c.organisation_id, c.name, m.username, m.is_starred, m.is_muted, m.created_at
-    from channel_members m join channels c on c.id = m.channel_id
-    where m.user_id = ?1 order by m.channel_id";
+fn channels() -> String {
+    format!(
+        "select c.id, c.organisation_id, c.name, cm.username, cm.is_starred, cm.is_muted, {IN_CHANNEL}, cm.created_at
+         from channel_members cm join channels c on c.id = cm.channel_id where cm.user_id = ?1 order by cm.channel_id"
+    )
+}
 
 fn channel_membership(row: &Row) -> rusqlite::Result<ChannelMembership> {
     let mut columns = Columns::of_row(row);
@@ -251,6 +264,7 @@ fn channel_membership(row: &Row) -> rusqlite::Result<ChannelMembership> {
         username: columns.take()?,
         is_starred: columns.take()?,
         is_muted: columns.take()?,
+        notifications: notifications::take(&mut columns)?,
         created_at: columns.take()?,
     })
 }

@@ -7,7 +7,7 @@ use base64::{DecodeError, Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domain::{messages::mentions::Mention, text::format_characters},
+    domain::{messages::mentions::Mention, text::format_characters, transfer::notifications::Notifications},
     error::{Error, Result},
     formats::bounded_lists::deserialize_bounded,
     id::{ChannelId, FileId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
@@ -160,6 +160,8 @@ pub struct Member {
     /// Built in, or one of the exported roles.
     pub role: RoleUuid,
     pub status: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "deserialize_bounded::<_, _, 10>")]
+    pub notifications: Vec<Notifications>,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -192,6 +194,8 @@ pub struct ChannelMember {
     pub is_starred: bool,
     #[serde(default)]
     pub is_muted: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "deserialize_bounded::<_, _, 10>")]
+    pub notifications: Vec<Notifications>,
     /// The last message that they have read; none if there was none when they joined.
     pub read: Option<MessageId>,
     /// Threads of the channel that they take part in, and have not read to the end or not replied in.
@@ -212,6 +216,7 @@ impl ChannelMember {
             username,
             is_starred: false,
             is_muted: false,
+            notifications: Vec::new(),
             read: None,
             unread_threads: Vec::new(),
             left_threads: Vec::new(),

@@ -65,6 +65,10 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     mark(grace, &path, json!({})).await;
     mark(ada, dev, json!({ "unread_from": posts[2] })).await;
     mark(grace, dev, json!({ "last_message_id": posts[1] })).await;
+    let of_channel = json!({ "notify_about": "all_new_messages", "at_channel": false });
+    server.post(&format!("{dev}/notification-preference"), grace, of_channel).await;
+    let of_organisation = json!({ "notify_about": "nothing" });
+    server.post(&format!("/organisations/{organisation}/notification-preference"), grace, of_organisation).await;
 
     let before = [seen(&server, organisation, ada).await, seen(&server, organisation, grace).await];
     let threads = |of: &Value| -> Vec<Value> { posts.iter().map(|post| row(&of[2], post)).collect() };
@@ -77,12 +81,13 @@ async fn what_was_read_and_what_was_not_moves_with_the_organisation() {
     empty(&there);
     Admin(&there).print(&["org", "import", text_of(&file)]);
     let server = Server::start(&there, &[]);
-    let mut after = Vec::new();
-    for email in ["ada@x.example", "grace@x.example"] {
-        let token = log_in_anew(&server, &Admin(&there), email).await;
-        after.push(seen(&server, organisation, &token).await);
-    }
+    let ada = log_in_anew(&server, &Admin(&there), "ada@x.example").await;
+    let grace = log_in_anew(&server, &Admin(&there), "grace@x.example").await;
+    let after = [seen(&server, organisation, &ada).await, seen(&server, organisation, &grace).await];
     assert_eq!(after, before);
+    let (_, chosen) = server.call(Method::GET, &format!("{dev}/notification-preference"), &grace, json!({})).await.unwrap();
+    let chosen = ["notify_about", "in_organisation", "at_channel"].map(|field| chosen["data"][field].clone());
+    assert_eq!(chosen, [json!("all_new_messages"), json!("nothing"), json!(false)]);
     is_sound(&there);
 }
 

@@ -49,6 +49,7 @@ async fn it_is_all_of_theirs_and_nothing_of_others() {
     let post = server.post(&format!("{}/messages", scene.dev), &scene.ada, json!({ "content": "the mill" })).await;
     let left = format!("/threads/{}/follow", text(&post["id"]));
     assert_eq!(server.call(Method::DELETE, &left, &scene.ada, json!({})).await.unwrap().0, 200);
+    server.post(&format!("{}/notification-preference", scene.dev), &scene.ada, json!({ "notify_about": "nothing" })).await;
 
     let printed = Admin(&data).json(&["user", "export", "--email", "ada@x.example", text_of(&to)]);
     assert_eq!(printed, json!({ "messages": 7, "reactions": 1, "files": 4, "missing_files": 0 }));
@@ -59,6 +60,8 @@ async fn it_is_all_of_theirs_and_nothing_of_others() {
     assert_eq!(account["organisations"][0]["role"], "owner");
     assert_eq!(account["reminders"][0]["text"], "oil the engine");
     assert_eq!(account["left_threads"], json!([post["id"]]));
+    let of_dev = account["channels"].as_array().unwrap().iter().find(|channel| channel["name"] == "dev").unwrap();
+    assert_eq!(of_dev["notifications"], json!([{ "device": "web", "notify_about": "nothing", "at_channel": true }]));
     assert!(
         account["mails"].as_array().is_some_and(|mails| mails.iter().any(|mail| mail["kind"] == "verification")),
         "{account:#}"

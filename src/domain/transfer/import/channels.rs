@@ -9,7 +9,10 @@ use crate::{
         accounts,
         channels::{Description, Topic, direct_messages, record},
         messages::{thread_members, thread_unreads},
-        transfer::records::{Channel, ChannelMember, UnreadThread, Webhook},
+        transfer::{
+            notifications,
+            records::{Channel, ChannelMember, UnreadThread, Webhook},
+        },
         webhooks::{self, subscription::Subscription, trigger_words::TriggerWords},
     },
     error::{Error, Result},
@@ -112,6 +115,7 @@ impl Import {
         )?
         .execute((channel, user, read, username, log_reader::last_seq(tx)?, member.is_starred, member.is_muted, member.created_at))?;
         tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([channel])?;
+        notifications::keep_in_channel(tx, channel, user, &member.notifications)?;
         self.thread_marks(tx, channel, user, member)?;
         Ok(true)
     }

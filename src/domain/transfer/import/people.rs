@@ -12,7 +12,10 @@ use crate::{
         organisations::{Description, Detail, Name, bots, roles, slugs},
         rights::{BuiltInRole, MemberStatus},
         text,
-        transfer::records::{Base64, Member, Organisation, Person, Role},
+        transfer::{
+            notifications,
+            records::{Base64, Member, Organisation, Person, Role},
+        },
     },
     error::{Error, Result},
     event::Effect,
@@ -205,6 +208,7 @@ impl Import {
         self.bot(tx, id, user)?;
         if inserted > 0 {
             accounts::searchable_names::write(tx, &accounts::get(tx, user)?)?;
+            notifications::keep_in_organisation(tx, id, user, &member.notifications)?;
         }
         if inserted > 0 && member.status != MemberStatus::Deactivated.as_str() {
             tx.prepare_cached("update users set current_org = ?2 where id = ?1 and current_org is null")?.execute((user, id))?;

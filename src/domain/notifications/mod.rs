@@ -1,0 +1,3 @@
+//! What members have chosen to be notified of ([`preferences`]).
+
+pub mod preferences;
