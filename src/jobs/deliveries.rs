@@ -12,11 +12,13 @@ use uuid::Uuid;
 use super::queue_loops::{AGAIN, MINUTE, rest};
 use crate::{
     db::Tx,
-    domain::webhooks::delivery::{
-        attempt_results,
-        following::{self, Next},
-        queue::{self, Claim, Claimed},
-        schedule::{self, Schedule},
+    domain::{
+        log::cursors::{self, Next},
+        webhooks::delivery::{
+            attempt_results, following,
+            queue::{self, Claim, Claimed},
+            schedule::{self, Schedule},
+        },
     },
     error::Result,
     event::Queue,
@@ -182,7 +184,7 @@ async fn follow(app: &App) -> Result<()> {
             }
         }
     }
-    if following::should_save_cursor(shared.followed_seq(), shared.written.load(Relaxed)) {
+    if cursors::should_save(shared.followed_seq(), shared.written.load(Relaxed)) {
         save_cursor(app).await?;
     }
     Ok(())

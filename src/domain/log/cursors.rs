@@ -10,6 +10,9 @@ use crate::{
 /// The largest backlog, in rows, that the log keeps for a consumer. Older rows are pruned by age, taken or not.
 const WAITING_MOST: i64 = 1_000_000;
 
+/// Rows that may be skipped before a cursor is saved.
+const UNWRITTEN_ROWS: i64 = 500;
+
 /// A consumer of the log, identified by its key in `meta`, which ends in `_seq`. The value is the last `seq` that it has
 /// taken.
 #[derive(Clone, Copy)]
@@ -42,6 +45,43 @@ pub fn find(conn: &Connection, consumer: Consumer) -> Result<Option<i64>> {
 pub fn advance(tx: &mut Tx, consumer: Consumer, seq: i64) -> Result<()> {
     tx.prepare_cached("update meta set value = ?2 where key = ?1")?.execute((consumer.0, seq.to_string()))?;
     Ok(())
+}
+
+/// Result of looking ahead in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookahead {
+    /// The last row up to which nothing concerns the consumer.
+    pub seq: i64,
+    pub next: Next,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Nothing,
+    /// Rows that were not looked at yet.
+    More,
+    /// A row that concerns the consumer.
+    Work,
+}
+
+impl Lookahead {
+    /// Looks at these rows, each with its seq and whether it concerns the consumer, behind `after`. A slice of the log has `most` rows.
+    pub(in crate::domain) fn at(rows: impl ExactSizeIterator<Item = (i64, bool)>, after: i64, most: u32) -> Lookahead {
+        let is_all = rows.len() < most as usize;
+        let mut seq = after;
+        for (row, concerns) in rows {
+            if concerns {
+                return Lookahead { seq, next: Next::Work };
+            }
+            seq = row;
+        }
+        Lookahead { seq, next: if is_all { Next::Nothing } else { Next::More } }
+    }
+}
+
+/// Whether enough rows were skipped that the cursor should be saved.
+pub fn should_save(taken: i64, written: i64) -> bool {
+    taken - written >= UNWRITTEN_ROWS
 }
 
 /// The last `seq` that may be pruned.

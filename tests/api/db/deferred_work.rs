@@ -17,6 +17,7 @@ use tidings::{
         },
         channels::record,
         deferred_work,
+        log::cursors,
         messages::deleting,
         organisations::{leaving, members, memberships, roles},
         scopes::Grant,
@@ -118,7 +119,7 @@ async fn follow(app: &App) -> bool {
     let from = app.db.write(following::start).await.unwrap();
     let ahead = app.db.read(|conn| following::skip_irrelevant_rows(conn, from)).unwrap();
     app.db.write(move |tx| following::queue_from_log(tx, ahead.seq)).await.unwrap();
-    ahead.next == following::Next::Work
+    ahead.next == cursors::Next::Work
 }
 
 /// Channels that Grace owns and Ada is in, each with a webhook of Grace's that has something to deliver.

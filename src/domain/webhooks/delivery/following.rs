@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::{
     db::Tx,
     domain::{
-        log::cursors,
+        log::cursors::{self, Lookahead},
         messages::{lists, record::FED},
         slice_byte_budget::Budget,
         webhooks::{
@@ -30,8 +30,6 @@ use crate::{
 
 /// Deliveries after which a slice ends. One message may add 60: one for each webhook of its channel, and of all channels.
 const DELIVERIES: usize = 200;
-/// Rows that may be skipped before the cursor is saved.
-const UNWRITTEN_ROWS: i64 = 500;
 
 /// Starts to keep the log for webhooks, in a database that is new or older than this consumer. Returns the last row that was
 /// processed.
@@ -42,42 +40,10 @@ pub fn start(tx: &mut Tx) -> Result<i64> {
     }
 }
 
-/// Result of looking ahead in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lookahead {
-    /// The last row up to which nothing concerns a webhook.
-    pub seq: i64,
-    pub next: Next,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    Nothing,
-    /// Rows that were not looked at yet.
-    More,
-    /// A row that concerns a webhook.
-    Work,
-}
-
 /// Skips rows that concern no webhook, at most one slice.
 pub fn skip_irrelevant_rows(conn: &Connection, after: i64) -> Result<Lookahead> {
-    let mut ahead = Lookahead { seq: after, next: Next::Nothing };
     let rows = cursor::rows(conn, after)?;
-    for row in &rows {
-        if row.concerns {
-            return Ok(Lookahead { next: Next::Work, ..ahead });
-        }
-        ahead.seq = row.seq;
-    }
-    if rows.len() == ROWS as usize {
-        ahead.next = Next::More;
-    }
-    Ok(ahead)
-}
-
-/// Whether enough rows were skipped that the cursor should be saved.
-pub fn should_save_cursor(taken: i64, written: i64) -> bool {
-    taken - written >= UNWRITTEN_ROWS
+    Ok(Lookahead::at(rows.iter().map(|row| (row.seq, row.concerns)), after, ROWS))
 }
 
 /// Saves the cursor at this row, because nothing up to it concerns a webhook any more.
