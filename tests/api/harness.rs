@@ -103,6 +103,9 @@ impl Server {
         drop(self.app); // it holds the folder
         self.stop.send(()).unwrap();
         self.serving.await.unwrap().unwrap();
+        // A request's last task may hold the folder a moment longer, and so may a process that another test starts.
+        let lock = std::fs::File::open(self.folder.path().join("tidings.lock")).unwrap();
+        tokio::task::spawn_blocking(move || lock.lock().and_then(|()| lock.unlock())).await.unwrap().unwrap();
         (self.folder, self.settings)
     }
 
