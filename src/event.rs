@@ -134,6 +134,8 @@ kinds!(
     Profile,
     /// A reminder of the receiver's was made, has changed, is due, or was deleted.
     Reminder,
+    /// A message tells the receiver of itself, by what they have chosen to be notified of.
+    Notification,
     /// The program of a command that the receiver has called answers, to the receiver alone.
     CommandAnswer,
     /// A publication of another program through the server API, with a body of its own.
@@ -190,6 +192,7 @@ impl Kind {
             Kind::Session => "session_update",
             Kind::Profile => "profile_update",
             Kind::Reminder => "reminder_update",
+            Kind::Notification => "notification",
             Kind::CommandAnswer => "command_answer",
             Kind::Published => "published",
             Kind::Revocation => "revocation",
@@ -219,7 +222,7 @@ impl Kind {
             | Kind::Member
             | Kind::Role
             | Kind::Organisation => Some("channels_section"),
-            Kind::Membership | Kind::Session | Kind::Profile | Kind::Reminder => Some("account_section"),
+            Kind::Membership | Kind::Session | Kind::Profile | Kind::Reminder | Kind::Notification => Some("account_section"),
             Kind::ThreadUnread | Kind::CommandAnswer => Some("thread_message"),
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
@@ -251,6 +254,7 @@ impl Kind {
             | Kind::Session
             | Kind::Profile
             | Kind::Reminder
+            | Kind::Notification
             | Kind::CommandAnswer
             | Kind::Published
             | Kind::Revocation
@@ -336,11 +340,21 @@ pub enum Queue {
     Timers,
     /// Files that have ended, whose bytes are to be removed.
     Files,
+    /// Rows of the log whose messages nobody was notified of yet.
+    Notifications,
 }
 
 impl Queue {
-    pub const ALL: [Queue; 7] =
-        [Queue::Mails, Queue::Deliveries, Queue::DeferredWork, Queue::Search, Queue::Forwarding, Queue::Timers, Queue::Files];
+    pub const ALL: [Queue; 8] = [
+        Queue::Mails,
+        Queue::Deliveries,
+        Queue::DeferredWork,
+        Queue::Search,
+        Queue::Forwarding,
+        Queue::Timers,
+        Queue::Files,
+        Queue::Notifications,
+    ];
 
     /// The queues that a commit with these effects may have added to.
     pub fn fed_by(effects: &[Effect]) -> Vec<Queue> {
@@ -353,7 +367,8 @@ impl Queue {
             Effect::Foreign => true,
             Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
             Effect::Publish(event) => match event.kind {
-                Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),
+                Kind::Message => !matches!(self, Queue::Mails | Queue::DeferredWork | Queue::Timers | Queue::Files),
+                Kind::Mention => matches!(self, Queue::Notifications | Queue::Forwarding),
                 Kind::Updated
                 | Kind::MediaUpdated
                 | Kind::Deleted

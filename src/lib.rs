@@ -67,12 +67,12 @@
 //! domain/base_url: faces
 //! domain/reading_costs: messages, organisations, public, text, webhooks
 //! domain/channel_purging: files, messages, slice_byte_budget, webhooks
-//! domain/event_schemas: accounts, channels, commands, log, messages, organisations, reminders, webhooks
+//! domain/event_schemas: accounts, channels, commands, log, messages, notifications, organisations, reminders, webhooks
 //! domain/transfer: accounts, channels, faces, files, messages, notifications, organisations, rights, text, webhooks
 //! domain/unfinished_accounts: access, account_erasure, accounts
 //! domain/account_erasure: accounts, channels, deferred_work, faces, organisations
 //! domain/consistency: messages
-//! domain/notifications: access, channels, text
+//! domain/notifications: access, channels, log, messages, text
 //! domain/reminders: access, accounts, log, page, text
 //! domain/commands: access, log, messages, page, program_urls, rights, text, webhooks
 //! domain/webhooks: access, log, mail_queue, messages, page, program_urls, rights, scopes, slice_byte_budget, text

@@ -258,7 +258,8 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     app.db.write(base_url::note).await?;
     let forwarded = jobs::forwarding::start_or_stop_log_retention(&app).await?;
     jobs::deliveries::start_retaining_log(&app).await?;
-    let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
+    let notified = jobs::notifications::start_retaining_log(&app).await?;
+    let jobs = tokio::spawn(jobs::run(app.clone(), forwarded, notified));
     let jobs = tokio::spawn(async move {
         if jobs.await.is_err_and(|err| err.is_panic()) {
             std::process::abort(); // without its jobs the server would look well, and send no mail and no delivery

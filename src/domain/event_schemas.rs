@@ -21,6 +21,7 @@ use crate::{
             record::Message,
             thread_unreads::ThreadUnread,
         },
+        notifications::following::Notification,
         organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
         reminders::ReminderUpdate,
         webhooks::{
@@ -55,6 +56,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Session => publication_envelope::schema::<SessionUpdate, Nothing>(kind, generator),
         Kind::Profile => publication_envelope::schema::<ProfileUpdate, Nothing>(kind, generator),
         Kind::Reminder => publication_envelope::schema::<ReminderUpdate, Nothing>(kind, generator),
+        Kind::Notification => publication_envelope::schema::<Notification, Nothing>(kind, generator),
         Kind::CommandAnswer => publication_envelope::schema::<CommandAnswer, Nothing>(kind, generator),
         Kind::Published => json_schema!({ "description": "Any JSON." }),
         Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,

@@ -45,6 +45,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "assistants": "docs/assistants.md",
     "integrations": "docs/integrations.md",
     "operating": "docs/operating.md",
+    "notifications": "docs/notifications.md",
     "moving": "docs/moving.md",
     "settings": "docs/settings.md",
     "commands": "docs/commands.md",

@@ -245,7 +245,7 @@ impl Visitor {
                     Box::pin(self.reopen(&start["data"], offset)).await;
                 }
             }
-            ("membership_update" | "session_update", _) => {}
+            ("membership_update" | "session_update" | "notification", _) => {}
             (other, _) => panic!("nobody knows of {other}: {publication:#}"),
         }
     }
