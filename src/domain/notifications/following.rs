@@ -248,7 +248,7 @@ fn tell(tx: &mut Tx, row: &Logged, last: Option<UserId>, most: usize) -> Result<
 
 /// The streams of those whom a message has told of itself, as it was before an edit.
 fn told(conn: &Connection, n: i64) -> Result<HashSet<String>> {
-    let mut select = conn.prepare_cached("select stream from events where message_n = ?1 and type = ?2")?;
+    let mut select = conn.prepare_cached("select stream from events where message_n = ?1 and type <> '' and type = ?2")?;
     Ok(select.query_map((n, Kind::Notification), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -6,10 +6,7 @@ use std::io::Write;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 use serde::Serialize;
 
-use super::{
-    export,
-    notifications::{self, IN_CHANNEL, IN_ORGANISATION, Notifications},
-};
+use super::export;
 use crate::{
     db::Columns,
     domain::accounts::NO_ACCOUNT,
@@ -45,6 +42,7 @@ pub struct Account {
     former_organisations: Vec<Organisation>,
     invitations: Vec<Invitation>,
     channels: Vec<ChannelMembership>,
+    notifications: Vec<Notifications>,
     /// Threads that they don't follow any more.
     left_threads: Vec<MessageId>,
     reminders: Vec<Reminder>,
@@ -78,7 +76,6 @@ struct Membership {
     name: String,
     role: String,
     status: String,
-    notifications: Vec<Notifications>,
     created_at: Time,
 }
 
@@ -113,8 +110,22 @@ struct ChannelMembership {
     username: String,
     is_starred: bool,
     is_muted: bool,
-    notifications: Vec<Notifications>,
     created_at: Time,
+}
+
+/// What they have chosen to be notified of, in an organisation or in a channel.
+#[derive(Serialize)]
+struct Notifications {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    organisation: Option<OrganisationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channel: Option<ChannelId>,
+    device: String,
+    /// None in a channel where the organisation's choice counts.
+    notify_about: Option<String>,
+    /// Whether mentions of everybody in the channel notify.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_channel: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -142,10 +153,11 @@ pub fn account(conn: &Connection, email: &str) -> Result<Account> {
         Ok(Identity { issuer: row.get(0)?, subject: row.get(1)? })
     })?;
     account.sessions = rows(conn, SESSIONS, user, session)?;
-    account.organisations = rows(conn, &memberships(), user, membership)?;
+    account.organisations = rows(conn, MEMBERSHIPS, user, membership)?;
     account.former_organisations = rows(conn, FORMER, user, |row| Ok(Organisation { id: row.get(0)?, name: row.get(1)? }))?;
     account.invitations = rows(conn, INVITATIONS, email, invitation)?;
-    account.channels = rows(conn, &channels(), user, channel_membership)?;
+    account.channels = rows(conn, CHANNELS, user, channel_membership)?;
+    account.notifications = rows(conn, NOTIFICATIONS, user, notifications)?;
     account.left_threads = rows(conn, LEFT_THREADS, user, |row| row.get(0))?;
     account.mails =
         rows(conn, MAILS, email, |row| Ok(Mail { kind: row.get(0)?, created_at: row.get(1)?, sent_at: row.get(2)? }))?;
@@ -190,6 +202,7 @@ fn account_from_row(row: &Row) -> rusqlite::Result<Account> {
         former_organisations: Vec::new(),
         invitations: Vec::new(),
         channels: Vec::new(),
+        notifications: Vec::new(),
         left_threads: Vec::new(),
         reminders: Vec::new(),
         testimonials: Vec::new(),
@@ -213,13 +226,9 @@ fn session(row: &Row) -> rusqlite::Result<Session> {
     })
 }
 
-fn memberships() -> String {
-    format!(
-        "select o.id, o.name, iif(o.owner_id = m.user_id, 'owner', r.name), m.status, {IN_ORGANISATION}, m.created_at
-         from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-         where m.user_id = ?1 order by m.organisation_id"
-    )
-}
+const MEMBERSHIPS: &str = "select o.id, o.name, iif(o.owner_id = m.user_id, 'owner', r.name), m.status, m.created_at
+    from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+    where m.user_id = ?1 order by m.organisation_id";
 
 fn membership(row: &Row) -> rusqlite::Result<Membership> {
     let mut columns = Columns::of_row(row);
@@ -228,7 +237,6 @@ fn membership(row: &Row) -> rusqlite::Result<Membership> {
         name: columns.take()?,
         role: columns.take()?,
         status: columns.take()?,
-        notifications: notifications::take(&mut columns)?,
         created_at: columns.take()?,
     })
 }
@@ -248,11 +256,23 @@ const LEFT_THREADS: &str = "select r.id from thread_members t join messages r on
 
 const MAILS: &str = "select kind, created_at, sent_at from mails where recipient = ?1";
 
-fn channels() -> String {
-    format!(
-        "select c.id, c.organisation_id, c.name, cm.username, cm.is_starred, cm.is_muted, {IN_CHANNEL}, cm.created_at
-         from channel_members cm join channels c on c.id = cm.channel_id where cm.user_id = ?1 order by cm.channel_id"
-    )
+const CHANNELS: &str = "select c.id, c.organisation_id, c.name, m.username, m.is_starred, m.is_muted, m.created_at
+    from channel_members m join channels c on c.id = m.channel_id
+    where m.user_id = ?1 order by m.channel_id";
+
+const NOTIFICATIONS: &str =
+    "select organisation_id, null, device, notify_about, null from organisation_notifications where user_id = ?1
+    union all select null, channel_id, device, notify_about, at_channel from channel_notifications where user_id = ?1";
+
+fn notifications(row: &Row) -> rusqlite::Result<Notifications> {
+    let mut columns = Columns::of_row(row);
+    Ok(Notifications {
+        organisation: columns.take()?,
+        channel: columns.take()?,
+        device: columns.take()?,
+        notify_about: columns.take()?,
+        at_channel: columns.take()?,
+    })
 }
 
 fn channel_membership(row: &Row) -> rusqlite::Result<ChannelMembership> {
@@ -264,7 +284,6 @@ fn channel_membership(row: &Row) -> rusqlite::Result<ChannelMembership> {
         username: columns.take()?,
         is_starred: columns.take()?,
         is_muted: columns.take()?,
-        notifications: notifications::take(&mut columns)?,
         created_at: columns.take()?,
     })
 }

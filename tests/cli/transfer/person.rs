@@ -60,8 +60,9 @@ async fn it_is_all_of_theirs_and_nothing_of_others() {
     assert_eq!(account["organisations"][0]["role"], "owner");
     assert_eq!(account["reminders"][0]["text"], "oil the engine");
     assert_eq!(account["left_threads"], json!([post["id"]]));
-    let of_dev = account["channels"].as_array().unwrap().iter().find(|channel| channel["name"] == "dev").unwrap();
-    assert_eq!(of_dev["notifications"], json!([{ "device": "web", "notify_about": "nothing", "at_channel": true }]));
+    let dev = scene.dev.trim_start_matches("/channels/");
+    let chosen = json!([{ "channel": dev, "device": "web", "notify_about": "nothing", "at_channel": true }]);
+    assert_eq!(account["notifications"], chosen);
     assert!(
         account["mails"].as_array().is_some_and(|mails| mails.iter().any(|mail| mail["kind"] == "verification")),
         "{account:#}"
