@@ -23,6 +23,12 @@ worker.addEventListener('fetch', event => {
   } else if (pathname.startsWith('/client/') && pathname !== '/client/files.json') event.respondWith(file(request))
 })
 
+worker.addEventListener('message', event => { if (event.data?.show) event.waitUntil(showUnseen(event.data.show)) })
+worker.addEventListener('notificationclick', event => {
+  event.notification.close()
+  event.waitUntil(open(event.notification.data.path))
+})
+
 /** Fetches all files and the shell; a build that was replaced meanwhile is not kept, since its shell would miss files. */
 async function install() {
   const list = await fetched('/client/files.json')
@@ -69,3 +75,25 @@ async function navigate(request) {
  * @param {Request} request
  */
 const file = async request => await caches.match(request) ?? fetch(request)
+
+/** The client's pages in this browser, the one used last first. */
+const pages = async () => (await worker.clients.matchAll({ type: 'window', includeUncontrolled: true }))
+  .filter(page => KEPT.test(new URL(page.url).pathname))
+
+/**
+ * Shows a notification that a page asks for, unless the person looks at another one.
+ *
+ * @param {{ title: string, options: NotificationOptions }} notification
+ */
+async function showUnseen({ title, options }) {
+  if ((await pages()).some(page => page.visibilityState === 'visible')) return
+  await worker.registration.showNotification(title, options)
+}
+
+/** @param {string} path */
+async function open(path) {
+  const [page] = await pages()
+  if (!page) return void await worker.clients.openWindow(path)
+  await page.focus()
+  page.postMessage({ open: path })
+}

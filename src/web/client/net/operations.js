@@ -22,6 +22,10 @@ export const OPERATIONS = /** @type {const} */ ({
   setAvatar: ['PUT', '/profile/avatar'],
   removeAvatar: ['DELETE', '/profile/avatar'],
   setCustomStatus: ['PUT', '/profile/status'],
+  getChannelNotificationPreference: ['GET', '/channels/{channel_id}/notification-preference'],
+  setChannelNotificationPreference: ['POST', '/channels/{channel_id}/notification-preference'],
+  getOrganisationNotificationPreference: ['GET', '/organisations/{org_id}/notification-preference'],
+  setOrganisationNotificationPreference: ['POST', '/organisations/{org_id}/notification-preference'],
   listReminders: ['GET', '/reminders'],
   createReminder: ['POST', '/reminders'],
   updateReminder: ['PATCH', '/reminders/{reminder_id}'],
@@ -112,6 +116,7 @@ export const OPERATIONS = /** @type {const} */ ({
   searchMessages: ['GET', '/organisations/{org_id}/search'],
   // Threads
   listOrganisationThreads: ['GET', '/threads/organisations/{org_id}'],
+  getMessage: ['GET', '/messages/{message_id}'],
   getThread: ['GET', '/threads/{id}'],
   markThreadRead: ['PUT', '/threads/{id}/read'],
   followThread: ['PUT', '/threads/{id}/follow'],

@@ -39,6 +39,12 @@ export const theme = signal(asTheme(read('theme')))
 /** Whether Enter sends a message and Shift+Enter breaks the line, or Enter breaks it and Ctrl+Enter sends. On touch, Enter always breaks. */
 export const enterSends = signal(read('enter') !== 'breaks')
 
+/** Whether what calls the person is shown by this browser while nobody looks at the page, if the browser allows that. */
+export const notifies = signal(read('notifications') !== 'off')
+
+/** Whether this browser has told the person that it can do so. */
+export const hasOffered = signal(read('offered') === 'yes')
+
 /** The language that the person chose, such as `de`; empty for that of the browser. */
 export const chosenLanguage = signal(read('language'))
 
@@ -50,6 +56,8 @@ export function followPreferences() {
     else document.documentElement.dataset.theme = theme.value
   })
   effect(() => write('enter', enterSends.value ? 'sends' : 'breaks'))
+  effect(() => write('notifications', notifies.value ? 'on' : 'off'))
+  effect(() => { if (hasOffered.value) write('offered', 'yes') })
   let isFirst = true
   effect(() => {
     write('language', chosenLanguage.value)
@@ -61,6 +69,7 @@ export function followPreferences() {
   addEventListener('storage', ({ key }) => {
     if (key === keyOf('theme')) theme.value = asTheme(read('theme'))
     else if (key === keyOf('enter')) enterSends.value = read('enter') !== 'breaks'
+    else if (key === keyOf('notifications')) notifies.value = read('notifications') !== 'off'
     else if (key === keyOf('language')) chosenLanguage.value = read('language')
   })
 }

@@ -5,6 +5,7 @@ import { checkDay } from '../text/dates.js'
 import { language, t } from '../text/words.js'
 import { h } from '../view/element.js'
 import { openDialog } from '../view/dialog.js'
+import { go } from '../view/router.js'
 import { say } from '../view/toast.js'
 import { hideUntilConfirmed } from './returning.js'
 import { followTitle } from './title.js'
@@ -44,6 +45,12 @@ export function lifelong(store, beginAnew) {
     // Other words later are no other reminder.
     if (due) untracked(() => say(t('chat.reminderDue', { text: due.text }), { action: t('chat.reminderOpen'), run: () => openReminders(store) }))
   })
+  effect(() => {
+    const call = store.called.value
+    if (call && document.visibilityState === 'hidden') untracked(() => void import('./notifying.js').then(it => it.notify(store, call)))
+  })
+  // The worker asks for what a notification leads to.
+  if (navigator.serviceWorker) listen(navigator.serviceWorker, 'message', event => go(event.data.open))
   const look = () => newestFiles().then(list => { if (list) store.build.value = list.build })
   // A server that comes back may have another build.
   effect(() => {
@@ -68,7 +75,7 @@ export function lifelong(store, beginAnew) {
 /** @param {Store} store */
 const openReminders = store => import('./chat/reminders.js').then(it => it.openReminders(store))
 
-/** @param {EventTarget} target @param {string} event @param {() => void} run */
+/** @param {EventTarget} target @param {string} event @param {(event: any) => void} run */
 function listen(target, event, run) {
   target.addEventListener(event, run)
   onEnd(() => target.removeEventListener(event, run))

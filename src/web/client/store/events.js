@@ -174,6 +174,8 @@ export const kinds = {
 
   reminder_update: ({ reminders }, { data }) => reminders.changed(data),
 
+  notification: ({ called }, { data }) => { called.value = data },
+
   command_answer: ({ commands }, { data }) => commands.told(data),
 
   // Webhooks are read where they are managed.

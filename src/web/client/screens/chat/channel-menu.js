@@ -1,6 +1,6 @@
 // What can be done with a channel. What a role may not do is not shown.
 
-import { t } from '../../text/words.js'
+import { loadWords, t } from '../../text/words.js'
 import { confirm } from '../../view/dialog.js'
 import { openMenu } from '../../view/menu.js'
 import { go } from '../../view/router.js'
@@ -60,6 +60,7 @@ function items(store, id, details) {
     isIn && (isMuted
       ? { label: t('chat.unmute'), icon: 'bell', run: () => attempt(() => store.api.unmuteChannel(id)) }
       : { label: t('chat.mute'), icon: 'mute', run: () => attempt(() => store.api.muteChannel(id)) }),
+    isIn && { label: t('chat.notifyAbout'), icon: 'gear', run: () => notifyAbout(store, id) },
     isUnread && { label: t('chat.markAllRead'), icon: 'check', run: () => attempt(() => store.api.markChannelRead(id, {})) },
     !isDirect && { label: t('chat.showPeople'), icon: 'people', run: () => go(`${at}?pane=members`) },
     { label: t('chat.showPinned'), icon: 'pin', run: () => go(`${at}?pane=pins`) },
@@ -76,6 +77,12 @@ function items(store, id, details) {
     },
   ]
 }
+
+/** @param {Store} store @param {string} id */
+const notifyAbout = (store, id) => attempt(async () => {
+  const [it] = await Promise.all([import('./notify-about.js'), loadWords('notifications')])
+  await it.openNotifyAbout(store, id)
+})
 
 /** @param {Store} store @param {{ id: string, name: string }} details */
 export async function archive(store, { id, name }) {

@@ -8,6 +8,7 @@ import { commands } from './commands.js'
 import { general } from './general.js'
 import { invitations } from './invitations.js'
 import { members } from './members.js'
+import { notifications } from './notifications.js'
 import { organisations } from './organisations.js'
 import { password } from './password.js'
 import { profile } from './profile.js'
@@ -21,6 +22,7 @@ import { webhooks } from './webhooks.js'
 export const OWN = [
   { name: 'profile', icon: 'person', title: () => t('settings.profile'), open: profile },
   { name: 'appearance', icon: 'eye', title: () => t('settings.appearance'), open: appearance },
+  { name: 'notifications', icon: 'bell', title: () => t('notifications.title'), open: notifications },
   { name: 'password', icon: 'lock', title: () => t('settings.password'), open: password },
   { name: 'sessions', icon: 'key', title: () => t('settings.sessions'), open: sessions },
   { name: 'programs', icon: 'terminal', title: () => t('settings.programs'), open: programs },

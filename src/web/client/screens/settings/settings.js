@@ -21,7 +21,7 @@ export const settings = (store, route) => {
   // `language` also tells of words that were loaded; only another language is a reason to make the screen anew.
   const shown = signal(language.peek())
   effect(() => { shown.value = language.value })
-  const whole = fetched(() => loadWords('common', 'settings', 'programs', 'faces'), () => () => inLanguage(shown.value, () => screen(store, route)))
+  const whole = fetched(() => loadWords('common', 'settings', 'programs', 'faces', 'notifications'), () => () => inLanguage(shown.value, () => screen(store, route)))
   whole.classList.add('settings-screen')
   return whole
 }

@@ -86,6 +86,7 @@ export default {
   memberCount: { one: '{count} Person', other: '{count} Personen' },
   star: 'Mit Stern markieren',
   unstar: 'Stern entfernen',
+  notifyAbout: 'Benachrichtigungen …',
   mute: 'Stummschalten',
   unmute: 'Stummschaltung aufheben',
   markAllRead: 'Alles als gelesen markieren',

@@ -86,6 +86,7 @@ export default {
   memberCount: { one: '{count} person', other: '{count} people' },
   star: 'Star',
   unstar: 'Remove the star',
+  notifyAbout: 'Notifications…',
   mute: 'Mute',
   unmute: 'Unmute',
   markAllRead: 'Mark all as read',

@@ -86,6 +86,7 @@ export default {
   memberCount: { one: 'אדם אחד', two: '{count} אנשים', other: '{count} אנשים' },
   star: 'סימון בכוכב',
   unstar: 'הסרת הכוכב',
+  notifyAbout: 'התראות…',
   mute: 'השתקה',
   unmute: 'ביטול ההשתקה',
   markAllRead: 'סימון הכול כנקרא',

@@ -1,0 +1,136 @@
+// Notifications of messages, in Chromium and Firefox: the browsers' own, of a tab that is really hidden.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSERS, accessible, enter, launch, pictures, press, sees } from './lib/browser.mjs'
+import { account, organisation, start, until } from './lib/server.mjs'
+
+/** Firefox is asked no question, and shows by itself instead of asking the system to. */
+const PREFS = { 'permissions.default.desktop-notification': 1, 'alerts.useSystemBackend': false }
+
+for (const kind of BROWSERS) {
+  test(`notifications in ${kind}`, { timeout: 120_000 }, async t => {
+    const server = await start(t)
+    const ada = await account(server, 'ada', { first_name: 'Ada', last_name: 'King' })
+    const grace = await account(server, 'grace')
+    const harbour = await organisation(ada, [grace])
+    const channel = (await ada.call('POST', '/channels', { name: 'launch', organisation_id: harbour.id, userIds: [grace.id] })).id
+    const { visitor } = await launch(t, kind, { prefs: PREFS })
+    const { page, context, problems, another } = await visitor()
+    const say = (content, thread) => ada.call('POST', `/channels/${channel}/messages`, { content, ...thread && { thread_id: thread } })
+    const shown = () => page.evaluate(async () => {
+      const all = await (await navigator.serviceWorker.ready).getNotifications()
+      return all.map(({ title, body, tag, data }) => ({ title, body, tag, path: data.path }))
+    })
+    const close = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).forEach(each => each.close()))
+
+    if (kind === 'chrome') await t.test('are offered once to whom one has missed', async () => {
+      await enter(page, server, grace, `${server.url}/o/${harbour.slug}/${channel}`)
+      await page.waitForSelector('.composer')
+      for (const content of ['@grace, the first', '@grace, the second']) {
+        const away = await another()
+        await away.bringToFront()
+        await say(content)
+        await page.waitForFunction(words => document.body.textContent.includes(words), { polling: 50 }, content)
+        await page.waitForNetworkIdle({ idleTime: 300 })
+        await page.bringToFront()
+        if (content.includes('second')) break
+        await sees(page, 'Such messages can notify you while you are away.')
+        await pictures(page, kind, 'notifications-offer')
+        await page.click('.toast button')
+        await sees(page, 'It will ask you to allow that.')
+        await page.goto(`${server.url}/o/${harbour.slug}/${channel}`)
+        await page.waitForSelector('.composer')
+      }
+      assert.equal(await page.$('.toast.shown'), null)
+    })
+
+    await t.test('are turned on by a press that is explained, and tried', async () => {
+      await enter(page, server, grace, `${server.url}/settings/notifications`)
+      if (kind === 'chrome') {
+        await sees(page, 'It will ask you to allow that.')
+        await pictures(page, kind, 'notifications-off')
+        await context.overridePermissions(server.url, ['notifications'])
+        await press(page, 'Turn on notifications')
+      }
+      await sees(page, 'Send me a test')
+      await accessible(page, 'the settings of notifications')
+      await page.waitForFunction(() => navigator.serviceWorker.ready.then(worker => worker.active !== null))
+      await press(page, 'Send me a test')
+      await until('it is shown', async () => (await shown()).some(each => each.title === 'Notifications work'))
+      await pictures(page, kind, 'notifications-on')
+      await close()
+    })
+
+    await t.test('are chosen for an organisation and for a channel', async () => {
+      const inOrganisation = async () => (await grace.call('GET', `/organisations/${harbour.id}/notification-preference`)).notify_about
+      await page.evaluate(() => document.querySelector('input[value="all_new_messages"]').click())
+      await until('it is kept', async () => await inOrganisation() === 'all_new_messages')
+      await page.goto(`${server.url}/o/${harbour.slug}/${channel}`)
+      const menu = () => page.waitForSelector('.talk-head [aria-haspopup="menu"], [aria-label="Channel menu"]')
+      await (await menu()).click()
+      await page.waitForSelector('.menu button')
+      await page.evaluate(() => [...document.querySelectorAll('.menu button')].find(each => each.textContent.includes('Notifications…')).click())
+      await page.waitForSelector('dialog select')
+      await accessible(page, 'the notifications of a channel')
+      await pictures(page, kind, 'notify-about')
+      await page.select('dialog select', 'mentions')
+      await press(page, 'Save')
+      const inChannel = async () => (await grace.call('GET', `/channels/${channel}/notification-preference`)).notify_about
+      await until('it is kept', async () => await inChannel() === 'mentions')
+    })
+
+    let front
+    await t.test('come while nobody looks at the page, for what calls the person', async () => {
+      front = await another()
+      await front.bringToFront()
+      assert.equal(await page.evaluate(() => document.visibilityState), 'hidden')
+      await say('Nobody in particular')
+      const post = await say('The tide turns at **noon**, @grace')
+      await until('it is shown', async () => (await shown()).length > 0)
+      assert.deepEqual(await shown(), [{ title: 'Ada King in #launch', body: 'The tide turns at noon, @grace', tag: channel,
+        path: `/o/${harbour.slug}/${channel}?m=${post.id}` }])
+      // The next one takes its place.
+      const reply = await say('And the pilot comes', post.id)
+      await until('the reply is shown', async () => (await shown()).some(each => each.body === 'And the pilot comes'))
+      assert.deepEqual((await shown()).map(({ tag, path }) => [tag, path]), [[channel, `/o/${harbour.slug}/${channel}/${post.id}?m=${reply.id}`]])
+      await close()
+    })
+
+    await t.test('do not come while another page of the browser is looked at, or where they are turned off', async () => {
+      await front.goto(`${server.url}/settings/notifications`)
+      await sees(front, 'Send me a test')
+      await say('@grace, you see this')
+      await front.evaluate(() => document.querySelector('.part input[type="checkbox"]').click())
+      await front.goto('about:blank')
+      await say('@grace, this is not shown')
+      // What is said last has arrived: so has what was said before.
+      await page.waitForFunction(() => document.body.textContent.includes('this is not shown'), { polling: 50 })
+      assert.deepEqual(await shown(), [])
+      await front.goto(`${server.url}/settings/notifications`)
+      await sees(front, 'Send me a test')
+      await front.evaluate(() => document.querySelector('.part input[type="checkbox"]').click())
+      await front.goto('about:blank')
+    })
+
+    // Firefox lets nobody dispatch what only a person may do.
+    if (kind === 'chrome') await t.test('lead to their message', async () => {
+      const post = await say('@grace, follow me')
+      await until('it is shown', async () => (await shown()).length > 0)
+      const target = await context.browser().waitForTarget(each => each.type() === 'service_worker' && each.url().startsWith(server.url))
+      const worker = await target.worker()
+      await worker.evaluate(async () => {
+        const [notification] = await self.registration.getNotifications()
+        // Without a press, the browser refuses to bring a page to the front.
+        WindowClient.prototype.focus = async function focus() { return this }
+        const event = new NotificationEvent('notificationclick', { notification })
+        event.waitUntil = () => {} // which only the browser's own events have
+        self.dispatchEvent(event)
+      })
+      await page.bringToFront()
+      await page.waitForFunction(id => location.search === `?m=${id}`, { polling: 50 }, post.id)
+      assert.deepEqual(await shown(), [])
+    })
+
+    assert.deepEqual(problems, [])
+  })
+}
