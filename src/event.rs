@@ -134,7 +134,7 @@ kinds!(
     Profile,
     /// A reminder of the receiver's was made, has changed, is due, or was deleted.
     Reminder,
-    /// A message tells the receiver of itself, by what they have chosen to be notified of.
+    /// A message notifies the receiver, by what they have chosen.
     Notification,
     /// The program of a command that the receiver has called answers, to the receiver alone.
     CommandAnswer,
@@ -367,7 +367,7 @@ impl Queue {
             Effect::Foreign => true,
             Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
             Effect::Publish(event) => match event.kind {
-                Kind::Message => !matches!(self, Queue::Mails | Queue::DeferredWork | Queue::Timers | Queue::Files),
+                Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Notifications | Queue::Forwarding),
                 Kind::Mention => matches!(self, Queue::Notifications | Queue::Forwarding),
                 Kind::Updated
                 | Kind::MediaUpdated

@@ -170,7 +170,7 @@ struct ChannelNotifications {
     device_type: String,
     /// `all_new_messages`, `mentions` or `nothing`; `default` where `in_organisation` counts.
     notify_about: String,
-    /// What the caller has chosen in the organisation.
+    /// What counts with `default`: what the caller has chosen in the organisation, and in a direct message `all_new_messages`.
     in_organisation: String,
     /// Whether mentions of the whole channel notify.
     at_channel: bool,

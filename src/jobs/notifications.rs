@@ -1,4 +1,4 @@
-//! Follows the event log, and tells members of the messages that call them.
+//! Follows the event log, and notifies members of messages.
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ impl<'a> Follower<'a> {
                 Next::Nothing => break,
                 Next::More => {}
                 Next::Work => {
-                    self.followed = db.write(move |tx| following::tell_from_log(tx, ahead.seq)).await?;
+                    self.followed = db.write(move |tx| following::notify_from_log(tx, ahead.seq)).await?;
                     (self.written, self.written_at) = (self.followed, Instant::now());
                 }
             }

@@ -1,5 +1,7 @@
 //! What members choose to be notified of, and what they are notified of.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -45,13 +47,19 @@ async fn the_nearer_choice_counts() {
         // As the forms of other clients send it: nothing contradicts.
         (
             json!({ "device_type": "web", "at_channel": true, "at_mentions": false, "muted": false }),
-            json!(["nothing", "nothing", true, false, false]),
+            json!(["default", "nothing", true, false, false]),
         ),
-        (json!({}), json!(["nothing", "nothing", true, false, false])),
+        (json!({}), json!(["default", "nothing", true, false, false])),
     ] {
         grace.post(&of_channel, change.clone()).await.data(200, "Notification preference changed successfully");
         assert_eq!(chosen(&grace, &channel).await, found, "after {change}");
     }
+    // Direct messages notify whatever she wants of the organisation.
+    let direct = ada.post(&format!("/organisations/{org}/dms"), json!({ "user_ids": [grace.user_id] })).await.expect(201);
+    let direct = text(&direct["data"]["channels_id"]);
+    assert_eq!(chosen(&grace, &direct).await, json!(["default", "all_new_messages", true, true, false]));
+    grace.post(&of(&direct), json!({ "at_channel": true, "at_mentions": true, "muted": false })).await.expect(200);
+    assert_eq!(chosen(&grace, &direct).await, json!(["default", "all_new_messages", true, true, false]));
     // It is hers alone, and ends with her membership.
     assert_eq!(chosen(&ada, &channel).await, json!(["default", "mentions", true, true, false]));
     grace.call("POST", &format!("/channels/{channel}/leave"), None).await.expect(200);
@@ -115,6 +123,8 @@ async fn a_message_calls_whom_it_is_meant_for_and_says_why() {
     says(&channel, "into a muted channel").await;
     let named = says(&channel, "@grace, even so").await;
     assert_eq!(called.next().await, (named, "mention".into()));
+    let named = says(&channel, "@channel, and @grace above all").await;
+    assert_eq!(called.next().await, (named, "mention".into()), "who is named beside all is named");
     grace.post(&of(&channel), json!({ "notify_about": "nothing", "muted": false })).await.expect(200);
     says(&channel, "@grace, in vain").await;
     let post = says(&direct, "Are you there?").await;
@@ -191,4 +201,41 @@ async fn each_of_many_is_called_once() {
         assert_eq!(server.number(&format!("select count(distinct stream) {calls}")), MANY + 1);
     }
     assert_eq!(server.number("select count(*) from meta where key = 'notified_some'"), 0);
+}
+
+#[tokio::test]
+async fn who_was_away_for_long_recovers_no_notifications() {
+    let server = Server::start().await;
+    let (ada, grace, org) = server.ada_and_grace().await;
+    let channel = ada.channel(&org, "dev", &[&grace]).await;
+    let mut socket = Socket::connect(&grace).await;
+    let begun = socket.subscribe(&grace.user_id).await;
+    let (epoch, offset) = (&begun["epoch"], &begun["offset"]);
+    let post = ada.say(&channel, "@grace").await;
+    assert_eq!(socket.on(&grace.user_id).await["data"]["message_id"], json!(post));
+    let recovered = async || {
+        let mut socket = Socket::connect(&grace).await;
+        let found = socket.recover(&grace.user_id, epoch, offset).await;
+        assert_eq!(found["recovered"], true);
+        found["publications"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(recovered().await, 1);
+    server.clock.advance(Duration::from_secs(601));
+    assert_eq!(recovered().await, 0);
+}
+
+#[tokio::test]
+async fn an_account_that_is_disabled_is_not_notified() {
+    let server = Server::start().await;
+    let (ada, grace, org) = server.ada_and_grace().await;
+    let bob = server.member(&ada, &org, "bob", "member").await;
+    let channel = ada.channel(&org, "dev", &[&grace, &bob]).await;
+    let mut called = Called::listen(&grace).await;
+    server.sql(&format!("update users set is_active = 0 where id = x'{}'", bob.user_id.replace('-', "")));
+    let post = ada.say(&channel, "@grace and @bob").await;
+    assert_eq!(called.next().await, (post, "mention".into()));
+    assert_eq!(
+        server.number(&format!("select count(*) from events where type = 'notification' and stream = '{}'", bob.user_id)),
+        0
+    );
 }

@@ -23,23 +23,46 @@ for (const kind of BROWSERS) {
     })
     const close = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).forEach(each => each.close()))
 
+    /** How many notifications the page has heard of since it was loaded. */
+    const heard = () => page.evaluate(() => globalThis.heard)
+    await page.evaluateOnNewDocument(() => {
+      globalThis.heard = 0
+      globalThis.WebSocket = class extends WebSocket {
+        constructor(...input) {
+          super(...input)
+          this.addEventListener('message', ({ data }) => {
+            globalThis.isConnected = true
+            globalThis.heard += data.split('"notification_type":"notification"').length - 1
+          })
+        }
+      }
+    })
+    const isHidden = () => page.waitForFunction(() => document.visibilityState === 'hidden', { polling: 50 })
+    /** Says something that notifies Grace, and waits until the page has heard so. */
+    const notify = async (content, thread) => {
+      await page.waitForFunction(() => globalThis.isConnected, { polling: 50 })
+      const before = await heard()
+      const said = await say(content, thread)
+      await until('the page has heard of it', async () => await heard() > before)
+      return said
+    }
+
     if (kind === 'chrome') await t.test('are offered once to whom one has missed', async () => {
       await enter(page, server, grace, `${server.url}/o/${harbour.slug}/${channel}`)
-      await page.waitForSelector('.composer')
       for (const content of ['@grace, the first', '@grace, the second']) {
+        await page.waitForSelector('.composer')
         const away = await another()
         await away.bringToFront()
-        await say(content)
-        await page.waitForFunction(words => document.body.textContent.includes(words), { polling: 50 }, content)
+        await isHidden()
+        await notify(content)
         await page.waitForNetworkIdle({ idleTime: 300 })
         await page.bringToFront()
         if (content.includes('second')) break
-        await sees(page, 'Such messages can notify you while you are away.')
+        await sees(page, 'A message came for you while you were away.')
         await pictures(page, kind, 'notifications-offer')
         await page.click('.toast button')
         await sees(page, 'It will ask you to allow that.')
         await page.goto(`${server.url}/o/${harbour.slug}/${channel}`)
-        await page.waitForSelector('.composer')
       }
       assert.equal(await page.$('.toast.shown'), null)
     })
@@ -54,7 +77,6 @@ for (const kind of BROWSERS) {
       }
       await sees(page, 'Send me a test')
       await accessible(page, 'the settings of notifications')
-      await page.waitForFunction(() => navigator.serviceWorker.ready.then(worker => worker.active !== null))
       await press(page, 'Send me a test')
       await until('it is shown', async () => (await shown()).some(each => each.title === 'Notifications work'))
       await pictures(page, kind, 'notifications-on')
@@ -63,7 +85,7 @@ for (const kind of BROWSERS) {
 
     await t.test('are chosen for an organisation and for a channel', async () => {
       const inOrganisation = async () => (await grace.call('GET', `/organisations/${harbour.id}/notification-preference`)).notify_about
-      await page.evaluate(() => document.querySelector('input[value="all_new_messages"]').click())
+      await (await page.waitForSelector('input[value="all_new_messages"]')).evaluate(each => each.click())
       await until('it is kept', async () => await inOrganisation() === 'all_new_messages')
       await page.goto(`${server.url}/o/${harbour.slug}/${channel}`)
       const menu = () => page.waitForSelector('.talk-head [aria-haspopup="menu"], [aria-label="Channel menu"]')
@@ -83,7 +105,7 @@ for (const kind of BROWSERS) {
     await t.test('come while nobody looks at the page, for what calls the person', async () => {
       front = await another()
       await front.bringToFront()
-      assert.equal(await page.evaluate(() => document.visibilityState), 'hidden')
+      await isHidden()
       await say('Nobody in particular')
       const post = await say('The tide turns at **noon**, @grace')
       await until('it is shown', async () => (await shown()).length > 0)
@@ -97,25 +119,32 @@ for (const kind of BROWSERS) {
     })
 
     await t.test('do not come while another page of the browser is looked at, or where they are turned off', async () => {
+      const check = () => front.waitForSelector('.part input[type="checkbox"]').then(box => box.evaluate(each => each.click()))
+      const toldOfCheck = () => page.evaluate(() => new Promise(resolve => { addEventListener('storage', () => resolve(null), { once: true }) }))
       await front.goto(`${server.url}/settings/notifications`)
-      await sees(front, 'Send me a test')
-      await say('@grace, you see this')
-      await front.evaluate(() => document.querySelector('.part input[type="checkbox"]').click())
+      await sees(front, 'Show notifications')
+      const asked = page.waitForResponse(each => each.url().includes('/api/v1/messages/'))
+      await notify('@grace, you see this')
+      await asked
+      const off = toldOfCheck()
+      await check()
+      await off
+      assert.deepEqual(await shown(), [])
       await front.goto('about:blank')
-      await say('@grace, this is not shown')
-      // What is said last has arrived: so has what was said before.
-      await page.waitForFunction(() => document.body.textContent.includes('this is not shown'), { polling: 50 })
+      await isHidden()
+      await notify('@grace, this is not shown')
       assert.deepEqual(await shown(), [])
       await front.goto(`${server.url}/settings/notifications`)
-      await sees(front, 'Send me a test')
-      await front.evaluate(() => document.querySelector('.part input[type="checkbox"]').click())
+      const on = toldOfCheck()
+      await check()
+      await on
       await front.goto('about:blank')
     })
 
     // Firefox lets nobody dispatch what only a person may do.
     if (kind === 'chrome') await t.test('lead to their message', async () => {
       const post = await say('@grace, follow me')
-      await until('it is shown', async () => (await shown()).length > 0)
+      await until('it is shown', async () => (await shown()).some(each => each.path.endsWith(post.id)))
       const target = await context.browser().waitForTarget(each => each.type() === 'service_worker' && each.url().startsWith(server.url))
       const worker = await target.worker()
       await worker.evaluate(async () => {

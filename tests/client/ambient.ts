@@ -7,5 +7,5 @@ type Child = import('../../src/web/client/view/element.js').Child
 type Role = import('#api').components['schemas']['Role']
 type Member = import('#api').components['schemas']['Member']
 type Bot = import('#api').components['schemas']['Bot']
-/** A message that calls the person. */
-type Call = { channels_id: string, organisation_id: string, thread_id: string, message_id: string, reason: string, created_at: string }
+/** A message that notifies the person. */
+type Notified = { channels_id: string, organisation_id: string, thread_id: string, message_id: string, reason: string, created_at: string }

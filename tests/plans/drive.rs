@@ -133,7 +133,7 @@ async fn what_users_wait_for(scene: &Scene) {
     let [org, channel, thread] = ["org", "channel", "thread"].map(|name| scene.named(name));
     let mut socket = Socket::listening(&insider, &[]).await;
     let streams = [org, channel, thread].map(str::to_owned);
-    let streams = [&streams[..], &[insider.personal(org)]].concat();
+    let streams = [&streams[..], &[insider.personal(org), insider.user_id.clone()]].concat();
     let mut places: Vec<Value> = Vec::new();
     for stream in &streams {
         places.push(socket.subscribe(stream).await);

@@ -29,6 +29,14 @@ pub fn create(tx: &mut Tx, consumer: Consumer) -> Result<i64> {
     Ok(last)
 }
 
+/// The consumer's cursor, which is created if it is not there: in a database that is new, or older than the consumer.
+pub(in crate::domain) fn find_or_create(tx: &mut Tx, consumer: Consumer) -> Result<i64> {
+    match find(tx, consumer)? {
+        Some(taken) => Ok(taken),
+        None => create(tx, consumer),
+    }
+}
+
 /// Deletes the consumer's cursor: the log keeps no rows for it any more.
 pub fn remove(tx: &mut Tx, consumer: Consumer) -> Result<()> {
     tx.prepare_cached("delete from meta where key = ?1")?.execute([consumer.0])?;
@@ -65,17 +73,23 @@ pub enum Next {
 }
 
 impl Lookahead {
-    /// Looks at these rows, each with its seq and whether it concerns the consumer, behind `after`. A slice of the log has `most` rows.
-    pub(in crate::domain) fn at(rows: impl ExactSizeIterator<Item = (i64, bool)>, after: i64, most: u32) -> Lookahead {
-        let is_all = rows.len() < most as usize;
+    /// Looks at these rows behind `after`, each with its seq and whether it concerns the consumer, up to the first that does. A slice of
+    /// the log has `most` rows.
+    pub(in crate::domain) fn at(
+        rows: impl ExactSizeIterator<Item = Result<(i64, bool)>>,
+        after: i64,
+        most: u32,
+    ) -> Result<Lookahead> {
+        let next = if rows.len() < most as usize { Next::Nothing } else { Next::More };
         let mut seq = after;
-        for (row, concerns) in rows {
+        for row in rows {
+            let (of_row, concerns) = row?;
             if concerns {
-                return Lookahead { seq, next: Next::Work };
+                return Ok(Lookahead { seq, next: Next::Work });
             }
-            seq = row;
+            seq = of_row;
         }
-        Lookahead { seq, next: if is_all { Next::Nothing } else { Next::More } }
+        Ok(Lookahead { seq, next })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rows of the event log: writing them in the transaction of their change, showing them as publications, and pruning them.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::{
@@ -17,6 +19,10 @@ use crate::{
     secret,
     time::Time,
 };
+
+/// A message notifies people within this time. What is older, after a long stop, a restored backup or a night without a connection,
+/// does so no more.
+pub(in crate::domain) const NOTIFIES_WITHIN: Duration = Duration::from_secs(600);
 
 /// A change to be logged and pushed.
 pub struct New<'a, B: ?Sized> {

@@ -81,13 +81,17 @@ pub fn erase_message_slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Curso
         )?
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
-    let log = "select seq, octet_length(body) from events where message_n = ?1 and type <> '' and seq > ?2 order by seq limit ?3";
+    // Notifications have no text of it.
+    let log = "select seq, octet_length(body) from events
+         where message_n = ?1 and type <> '' and type <> 'notification' and seq > ?2 order by seq limit ?3";
     for seq in slice_byte_budget::keys_within(tx, log, (n, last, SLICE_ROWS as i64))? {
         tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log_reader::ERASED))?.execute([seq])?;
         last = seq;
     }
     let is_more = reactions == SLICE_ROWS
-        || tx.prepare_cached("select 1 from events where message_n = ?1 and type <> '' and seq > ?2")?.exists((n, last))?;
+        || tx
+            .prepare_cached("select 1 from events where message_n = ?1 and type <> '' and type <> 'notification' and seq > ?2")?
+            .exists((n, last))?;
     Ok(is_more.then(|| last.to_be_bytes().to_vec()))
 }
 

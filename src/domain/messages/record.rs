@@ -274,6 +274,6 @@ fn pin(columns: &mut Columns) -> rusqlite::Result<Option<Pin>> {
     Ok(Some(Pin { user, username: columns.take()?, email: columns.take()?, at: columns.take()? }))
 }
 
-pub(super) fn mentions(stored: &str) -> Vec<Mention> {
+pub(in crate::domain) fn mentions(stored: &str) -> Vec<Mention> {
     if stored == "[]" { Vec::new() } else { serde_json::from_str(stored).unwrap_or_default() }
 }

@@ -1,4 +1,4 @@
-//! The rule by which a message tells a person of itself. It is a function of values: whoever tells, in whichever way, asks it.
+//! Whether a message notifies a person, and why: one function of values, which every way of notifying asks.
 //! `docs/notifications.md` lists what it answers.
 
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::preferences::NotifyAbout;
 
-/// Why a message tells a person of itself: the first that is true.
+/// Why a message notifies a person: the first that is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -23,9 +23,9 @@ pub enum Reason {
     Post,
 }
 
-/// A message, as one of those sees it who may read it.
+/// What the rule needs to know of a message and of one member who may read it.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct Facts {
     pub is_own: bool,
     /// Whether they have read it meanwhile, on any device.
     pub is_read: bool,
@@ -49,31 +49,31 @@ pub struct Chosen {
     pub is_muted: bool,
 }
 
-/// Why the message tells them of itself; none if it does not. The nearer choice counts; that of the organisation is not for direct
-/// messages, which tell of themselves. In a muted channel only mentions by name do, and in a thread that was left only mentions.
-pub fn reason(seen: Seen, chosen: Chosen) -> Option<Reason> {
-    let of_all = if seen.is_direct { NotifyAbout::AllNewMessages } else { chosen.in_organisation };
+/// Why the message notifies them; none if it does not. The nearer choice counts; that of the organisation is not for direct messages,
+/// which notify. In a muted channel only mentions by name do, and in a thread that was left only mentions.
+pub fn reason(facts: Facts, chosen: Chosen) -> Option<Reason> {
+    let of_all = if facts.is_direct { NotifyAbout::AllNewMessages } else { chosen.in_organisation };
     let about = chosen.in_channel.unwrap_or(of_all);
-    if seen.is_own || seen.is_read || about == NotifyAbout::Nothing {
+    if facts.is_own || facts.is_read || about == NotifyAbout::Nothing {
         return None;
     }
-    if seen.is_to_them {
+    if facts.is_to_them {
         return Some(Reason::Mention);
     }
     if chosen.is_muted {
         return None;
     }
-    if seen.is_to_all && chosen.at_channel {
+    if facts.is_to_all && chosen.at_channel {
         return Some(Reason::ChannelMention);
     }
-    if seen.is_reply && seen.follows == Some(false) {
+    if facts.is_reply && facts.follows == Some(false) {
         return None;
     }
     let is_about_all = about == NotifyAbout::AllNewMessages;
-    if seen.is_direct && is_about_all {
+    if facts.is_direct && is_about_all {
         Some(Reason::Direct)
-    } else if seen.is_reply {
-        (seen.follows == Some(true)).then_some(Reason::Reply)
+    } else if facts.is_reply {
+        (facts.follows == Some(true)).then_some(Reason::Reply)
     } else {
         is_about_all.then_some(Reason::Post)
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     /// Everything that can be seen and chosen.
-    fn all() -> impl Iterator<Item = (Seen, Chosen)> {
+    fn all() -> impl Iterator<Item = (Facts, Chosen)> {
         let abouts = [NotifyAbout::AllNewMessages, NotifyAbout::Mentions, NotifyAbout::Nothing];
         let nearer = abouts.map(Some).into_iter().chain([None]);
         let cases = nearer.flat_map(move |in_channel| abouts.map(|in_organisation| (in_channel, in_organisation)));
@@ -126,7 +126,7 @@ mod tests {
                 let (is_own, is_read, is_direct, is_reply, is_to_them, is_to_all) =
                     (flag(0), flag(1), flag(2), flag(3), flag(4), flag(5));
                 (
-                    Seen { is_own, is_read, is_direct, is_reply, is_to_them, is_to_all, follows },
+                    Facts { is_own, is_read, is_direct, is_reply, is_to_them, is_to_all, follows },
                     Chosen { in_channel, in_organisation, at_channel: flag(6), is_muted: flag(7) },
                 )
             })
@@ -141,10 +141,10 @@ mod tests {
                  Nothing | Nothing, muted |\n|---|---|---|---|---|---|---|---|---|\n"
             );
             for (name, is_reply, is_to_them, is_to_all, follows) in KINDS {
-                let seen = Seen { is_own: false, is_read: false, is_direct, is_reply, is_to_them, is_to_all, follows };
+                let facts = Facts { is_own: false, is_read: false, is_direct, is_reply, is_to_them, is_to_all, follows };
                 let cells = CHOICES.map(|(about, is_muted, at_channel)| {
                     let in_organisation = NotifyAbout::Mentions;
-                    word(reason(seen, Chosen { in_channel: Some(about), in_organisation, at_channel, is_muted }))
+                    word(reason(facts, Chosen { in_channel: Some(about), in_organisation, at_channel, is_muted }))
                 });
                 table += &format!("| {name} | {} |\n", cells.join(" | "));
             }
@@ -165,36 +165,36 @@ mod tests {
 
     #[test]
     fn the_nearer_choice_counts_and_that_of_the_organisation_is_not_for_direct_messages() {
-        for (seen, chosen) in all() {
-            let nearer = chosen.in_channel.or(seen.is_direct.then_some(NotifyAbout::AllNewMessages));
+        for (facts, chosen) in all() {
+            let nearer = chosen.in_channel.or(facts.is_direct.then_some(NotifyAbout::AllNewMessages));
             let same = Chosen { in_channel: Some(nearer.unwrap_or(chosen.in_organisation)), ..chosen };
-            assert_eq!(reason(seen, chosen), reason(seen, same), "{seen:?} {chosen:?}");
+            assert_eq!(reason(facts, chosen), reason(facts, same), "{facts:?} {chosen:?}");
         }
     }
 
     #[test]
     fn nobody_is_told_of_their_own_of_what_they_have_read_or_where_they_want_nothing() {
-        for (seen, chosen) in all() {
-            let told = reason(seen, chosen);
-            if seen.is_own || seen.is_read || chosen.in_channel == Some(NotifyAbout::Nothing) {
-                assert_eq!(told, None, "{seen:?} {chosen:?}");
-            } else if seen.is_to_them && (seen.is_direct || chosen.in_organisation != NotifyAbout::Nothing) {
-                assert_eq!(told, Some(Reason::Mention), "{seen:?} {chosen:?}");
+        for (facts, chosen) in all() {
+            let told = reason(facts, chosen);
+            if facts.is_own || facts.is_read || chosen.in_channel == Some(NotifyAbout::Nothing) {
+                assert_eq!(told, None, "{facts:?} {chosen:?}");
+            } else if facts.is_to_them && (facts.is_direct || chosen.in_organisation != NotifyAbout::Nothing) {
+                assert_eq!(told, Some(Reason::Mention), "{facts:?} {chosen:?}");
             }
-            if chosen.is_muted || (seen.is_reply && seen.follows == Some(false) && !(seen.is_to_all && chosen.at_channel)) {
-                assert!(matches!(told, None | Some(Reason::Mention)), "{seen:?} {chosen:?}");
+            if chosen.is_muted || (facts.is_reply && facts.follows == Some(false) && !(facts.is_to_all && chosen.at_channel)) {
+                assert!(matches!(told, None | Some(Reason::Mention)), "{facts:?} {chosen:?}");
             }
         }
     }
 
     #[test]
     fn a_wider_choice_tells_of_no_less() {
-        for (seen, chosen) in all() {
-            let at = |about| reason(seen, Chosen { in_channel: Some(about), ..chosen }).is_some();
+        for (facts, chosen) in all() {
+            let at = |about| reason(facts, Chosen { in_channel: Some(about), ..chosen }).is_some();
             let [all, mentions, nothing] = [at(NotifyAbout::AllNewMessages), at(NotifyAbout::Mentions), at(NotifyAbout::Nothing)];
-            assert!(nothing <= mentions && mentions <= all, "{seen:?} {chosen:?}");
-            let with = |is_muted| reason(seen, Chosen { is_muted, ..chosen }).is_some();
-            assert!(with(true) <= with(false), "{seen:?} {chosen:?}");
+            assert!(nothing <= mentions && mentions <= all, "{facts:?} {chosen:?}");
+            let with = |is_muted| reason(facts, Chosen { is_muted, ..chosen }).is_some();
+            assert!(with(true) <= with(false), "{facts:?} {chosen:?}");
         }
     }
 }

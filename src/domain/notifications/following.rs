@@ -1,27 +1,30 @@
-//! Notifications follow the event log: whoever is told of a message gets an event on their account's stream. The events and the cursor
-//! are committed together, so a kill loses and repeats nothing. A message is judged as it is by then: what was deleted or read meanwhile
-//! tells nobody. Rows that tell nobody are skipped in a read, and a message to many people is told to some of them at a time.
+//! Notifications follow the event log: whom a message notifies gets an event on their account's stream. The events and the cursor are
+//! committed together, so a kill loses and repeats nothing. A message is judged as it is by then: what was deleted or read meanwhile
+//! notifies nobody. Rows that notify nobody are skipped in a read, and a message to many people notifies some of them at a time.
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    decision::{self, Chosen, Reason, Seen},
+    decision::{self, Chosen, Facts, Reason},
     preferences::{Device, NotifyAbout},
 };
 use crate::{
-    db::{Columns, Tx},
+    db::{Columns, Tx, View},
     domain::{
         access::ENTITLED,
         log::{
             cursors::{self, Consumer, Lookahead},
-            events,
+            events::{self, NOTIFIES_WITHIN},
             publication_envelope::envelope,
         },
-        messages::record::FED,
+        messages::{
+            mentions,
+            record::{self, FED},
+        },
     },
     error::Result,
     event::{Kind, Stream},
@@ -32,14 +35,14 @@ use crate::{
 const NOTIFICATIONS: Consumer = Consumer("notified_seq");
 /// The key in `meta` of a row that some were told of: its `seq`, a space, and the last of them in hexadecimal.
 const BEGUN: &str = "notified_some";
-/// Rows of the log that one slice reads.
+/// Rows of the log that a look ahead reads, and that a slice does.
 const ROWS: u32 = 1000;
-/// Members whom one slice looks at.
+const ROWS_OF_SLICE: u32 = 200;
+/// Members whom one slice looks at. A message takes as long as some, even if it notifies nobody.
 const MEMBERS: usize = 200;
-/// What is older, after a long stop or a restored backup, calls nobody.
-const CALLS_WITHIN: Duration = Duration::from_secs(600);
+const MEMBERS_LEAST: usize = 5;
 
-/// A message that tells the receiver of itself, by what they have chosen.
+/// A message that notifies the receiver, by what they have chosen.
 #[derive(Serialize, JsonSchema)]
 pub struct Notification {
     /// The message's channel.
@@ -50,8 +53,8 @@ pub struct Notification {
     thread_id: MessageId,
     /// The message.
     message_id: MessageId,
-    /// Why it tells them of itself: it mentions them, or everybody; it is a direct message, a reply in a thread that they follow, or a post
-    /// of which they want all.
+    /// Why it notifies them: it mentions them, or everybody; it is a direct message, a reply in a thread that they follow, or a post where
+    /// they want all.
     reason: Reason,
     /// When it was written.
     created_at: Time,
@@ -60,37 +63,34 @@ pub struct Notification {
 /// Starts to keep the log for notifications, in a database that is new or older than this consumer. Returns the last row that was
 /// followed.
 pub fn start(tx: &mut Tx) -> Result<i64> {
-    match cursors::find(tx, NOTIFICATIONS)? {
-        Some(taken) => Ok(taken),
-        None => cursors::create(tx, NOTIFICATIONS),
-    }
+    cursors::find_or_create(tx, NOTIFICATIONS)
 }
 
-/// Skips rows that tell nobody, at most one slice.
-pub fn skip_irrelevant_rows(conn: &Connection, after: i64) -> Result<Lookahead> {
-    let rows = rows(conn, after)?;
-    Ok(Lookahead::at(rows.iter().map(|row| (row.seq, row.tells)), after, ROWS))
+/// Skips rows that notify nobody, at most one slice.
+pub fn skip_irrelevant_rows(conn: &View, after: i64) -> Result<Lookahead> {
+    let rows = rows(conn, after, ROWS)?;
+    Lookahead::at(rows.iter().map(|row| Ok((row.seq, row.may_notify && notifies(conn, row)?))), after, ROWS)
 }
 
-/// Saves the cursor at this row, because nothing up to it tells anybody any more.
+/// Saves the cursor at this row, because nothing up to it notifies anybody any more.
 pub fn save_cursor(tx: &mut Tx, seq: i64) -> Result<()> {
     cursors::advance(tx, NOTIFICATIONS, seq)
 }
 
-/// Tells members of the messages after the cursor, or after a later row up to which [`skip_irrelevant_rows`] has skipped: some members,
-/// of one message or more. Returns the last row that all were told of.
-pub fn tell_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
+/// Notifies members of the messages after the cursor, or after a later row up to which [`skip_irrelevant_rows`] has skipped: some
+/// members, of one message or more. Returns the last row of which all were notified.
+pub fn notify_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     let (mut taken, mut left) = (after, MEMBERS);
     let mut begun = Begun::read(tx)?;
-    for row in rows(tx, after)? {
-        if row.tells {
+    for row in rows(tx, after, ROWS_OF_SLICE)? {
+        if row.may_notify {
             if left == 0 {
                 break;
             }
             let last = begun.take().filter(|begun| begun.seq == row.seq).map(|begun| begun.last);
-            let told = tell(tx, &row, last, left)?;
-            left -= told.members;
-            if let Some(last) = told.last {
+            let notified = notify(tx, &row, last, left)?;
+            left = left.saturating_sub(notified.members.max(MEMBERS_LEAST));
+            if let Some(last) = notified.last {
                 begun = Some(Begun { seq: row.seq, last });
                 break;
             }
@@ -102,7 +102,7 @@ pub fn tell_from_log(tx: &mut Tx, after: i64) -> Result<i64> {
     Ok(taken)
 }
 
-/// A row that some of the members were told of.
+/// A row of which some of the members were notified.
 struct Begun {
     seq: i64,
     /// The last of them.
@@ -134,12 +134,12 @@ struct Logged {
     stream: String,
     message: Option<i64>,
     created_at: Time,
-    /// Whether it may tell somebody.
-    tells: bool,
+    /// Whether it is a message that may notify somebody.
+    may_notify: bool,
 }
 
-/// New messages, and mentions that an edit has brought: those of a new message are told with it.
-fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
+/// New messages, and mentions that an edit has brought: those of a new message belong to it.
+fn rows(conn: &Connection, after: i64, limit: u32) -> Result<Vec<Logged>> {
     let sql = format!(
         "select e.seq, e.type, e.stream, e.message_n, e.created_at,
            case e.type
@@ -149,10 +149,12 @@ fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
                or exists (select 1 from channel_mentions x where x.n = e.message_n)
                or exists (select 1 from messages m cross join thread_members t on t.root = m.root
                  where m.n = e.message_n and t.is_followed and t.user_id is not m.user_id)
-               or exists (select 1 from channel_notifications p
-                 where p.channel_id = e.channel_id and p.notify_about = '{ALL}')
-               or exists (select 1 from channels c cross join organisation_notifications p on p.organisation_id = c.organisation_id
-                 where c.id = e.channel_id and p.notify_about = '{ALL}')
+               or exists (select 1 from messages m where m.n = e.message_n and m.root is null)
+                 and (exists (select 1 from channel_notifications p
+                     where p.channel_id = e.channel_id and p.notify_about = '{ALL}')
+                   or exists (select 1 from channels c cross join organisation_notifications p
+                       on p.organisation_id = c.organisation_id
+                     where c.id = e.channel_id and p.notify_about = '{ALL}'))
              when '{}' then exists (select 1 from messages m where m.n = e.message_n and m.created_at < e.created_at)
              else 0
            end
@@ -168,10 +170,10 @@ fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
             stream: columns.take()?,
             message: columns.take()?,
             created_at: columns.take()?,
-            tells: columns.take()?,
+            may_notify: columns.take()?,
         })
     };
-    Ok(conn.prepare_cached(&sql)?.query_map((after, ROWS), from_row)?.collect::<rusqlite::Result<_>>()?)
+    Ok(conn.prepare_cached(&sql)?.query_map((after, limit), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 const ALL: &str = NotifyAbout::AllNewMessages.as_str();
@@ -185,6 +187,8 @@ struct Message {
     thread: MessageId,
     author: Option<UserId>,
     is_direct: bool,
+    /// Whom it mentions by name. Beside `@channel`, these have no rows of their own.
+    named: HashSet<UserId>,
     is_to_all: bool,
     created_at: Time,
 }
@@ -193,61 +197,74 @@ struct Message {
 fn message(conn: &Connection, n: i64) -> Result<Option<Message>> {
     let sql = format!(
         "select m.n, m.id, m.channel_id, c.organisation_id, m.root, coalesce(r.id, m.id), iif(m.type = '{FED}', null, m.user_id), c.is_dm,
-           exists (select 1 from channel_mentions x where x.n = m.n), m.created_at
+           m.mentions, m.created_at
          from messages m cross join channels c on c.id = m.channel_id
            cross join organisations o on o.id = c.organisation_id
            left join messages r on r.n = m.root
          where m.n = ?1 and m.deleted_at is null and c.deleted_at is null and o.deleted_at is null"
     );
     let from_row = |row: &Row| {
-        let mut columns = Columns::of_row(row);
+        let mentions = record::mentions(&row.get::<_, String>(8)?);
         Ok(Message {
-            n: columns.take()?,
-            id: columns.take()?,
-            channel: columns.take()?,
-            organisation: columns.take()?,
-            root: columns.take()?,
-            thread: columns.take()?,
-            author: columns.take()?,
-            is_direct: columns.take()?,
-            is_to_all: columns.take()?,
-            created_at: columns.take()?,
+            n: row.get(0)?,
+            id: row.get(1)?,
+            channel: row.get(2)?,
+            organisation: row.get(3)?,
+            root: row.get(4)?,
+            thread: row.get(5)?,
+            author: row.get(6)?,
+            is_direct: row.get(7)?,
+            named: mentions::users(&mentions).collect(),
+            is_to_all: mentions::has_channel_mention(&mentions),
+            created_at: row.get(9)?,
         })
     };
     Ok(conn.prepare_cached(&sql)?.query_row([n], from_row).optional()?)
 }
 
-/// How far a row was told.
-struct Told {
+/// How far members were notified of a row.
+struct Notified {
     /// The members who were looked at.
     members: usize,
-    /// The last of them, if there are more; none if all were told.
+    /// The last of them, if there are more.
     last: Option<UserId>,
 }
 
-/// Tells members of a row's message, those after `last`, at most `most`.
-fn tell(tx: &mut Tx, row: &Logged, last: Option<UserId>, most: usize) -> Result<Told> {
-    const NOBODY: Told = Told { members: 0, last: None };
-    if tx.now().since(row.created_at) > CALLS_WITHIN {
-        return Ok(NOBODY);
+/// The message of a row, unless it is too late for it, with the member that an edit mentions anew; none for all members.
+fn judged(conn: &View, row: &Logged) -> Result<Option<(Message, Option<UserId>)>> {
+    if conn.now().since(row.created_at) > NOTIFIES_WITHIN {
+        return Ok(None);
     }
-    let Some(message) = row.message.map_or(Ok(None), |n| message(tx, n))? else { return Ok(NOBODY) };
+    let Some(message) = row.message.map_or(Ok(None), |n| message(conn, n))? else { return Ok(None) };
     // A member's own stream is named by the organisation and the member.
     let only = row.stream.split_once('/').and_then(|(_, member)| member.parse().ok().map(UserId));
-    let told = if row.kind == Kind::Mention { told(tx, message.n)? } else { HashSet::new() };
+    Ok(Some((message, only)))
+}
+
+/// Whether a row notifies somebody, or has so many members that some of them are left to look at.
+fn notifies(conn: &View, row: &Logged) -> Result<bool> {
+    let Some((message, only)) = judged(conn, row)? else { return Ok(false) };
+    let members = members(conn, &message, row.seq, (only, None), MEMBERS)?;
+    Ok(members.len() == MEMBERS || members.iter().any(|member| member.reason.is_some()))
+}
+
+/// Notifies members of a row's message, those after `last`, at most `most`.
+fn notify(tx: &mut Tx, row: &Logged, last: Option<UserId>, most: usize) -> Result<Notified> {
+    let Some((message, only)) = judged(tx, row)? else { return Ok(Notified { members: 0, last: None }) };
+    let before = if row.kind == Kind::Mention { notified(tx, message.n)? } else { HashSet::new() };
     let members = members(tx, &message, row.seq, (only, last), most)?;
     for Member { user, reason } in &members {
         let Some(reason) = *reason else { continue };
-        if !told.contains(&Stream::Account(*user).to_string()) {
+        if !before.contains(&Stream::Account(*user).to_string()) {
             emit(tx, &message, *user, reason)?;
         }
     }
     let last = if members.len() == most { members.last().map(|member| member.user) } else { None };
-    Ok(Told { members: members.len(), last })
+    Ok(Notified { members: members.len(), last })
 }
 
-/// The streams of those whom a message has told of itself, as it was before an edit.
-fn told(conn: &Connection, n: i64) -> Result<HashSet<String>> {
+/// The streams of those whom a message has notified, as it was before an edit.
+fn notified(conn: &Connection, n: i64) -> Result<HashSet<String>> {
     let mut select = conn.prepare_cached("select stream from events where message_n = ?1 and type <> '' and type = ?2")?;
     Ok(select.query_map((n, Kind::Notification), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
@@ -276,11 +293,21 @@ fn emit(tx: &mut Tx, message: &Message, user: UserId, reason: Reason) -> Result<
 
 struct Member {
     user: UserId,
-    /// Why the message tells them of itself. Bots are not told, and neither is who may not read it.
+    /// Why the message notifies them. Bots are not notified, and neither is who may not read it.
     reason: Option<Reason>,
 }
 
-/// The members of the message's channel whom it may tell of itself, in the order of their identifiers: `only` one, or those after the
+/// Whether more people of the organisation want all of its posts than are in the channel of this one: then its members are fewer to look
+/// at.
+fn want_all_more_than_are_in(conn: &Connection, message: &Message) -> Result<bool> {
+    let sql =
+        "select exists (select 1 from organisation_notifications where organisation_id = ?2 and notify_about = 'all_new_messages'
+           limit 1 offset (select user_count from channels where id = ?1))";
+    let is_post = message.root.is_none();
+    Ok(is_post && conn.prepare_cached(sql)?.query_row((message.channel, message.organisation), |row| row.get(0))?)
+}
+
+/// The members of the message's channel whom it may notify, in the order of their identifiers: `only` one, or those after the
 /// last. Of a message that is not to all, these are few.
 fn members(
     conn: &Connection,
@@ -289,20 +316,19 @@ fn members(
     (only, last): (Option<UserId>, Option<UserId>),
     most: usize,
 ) -> Result<Vec<Member>> {
-    let candidates = if message.is_direct || message.is_to_all {
+    let candidates = if message.is_direct || message.is_to_all || want_all_more_than_are_in(conn, message)? {
         "select user_id from channel_members where channel_id = ?1"
+    } else if message.root.is_some() {
+        "select user_id from reply_mentions where root = ?3 and n = ?2
+         union select user_id from thread_members where root = ?3 and is_followed"
     } else {
         "select user_id from mentions where channel_id = ?1 and n = ?2
-         union select user_id from reply_mentions where root = ?3 and n = ?2
-         union select user_id from thread_members where root = ?3 and is_followed
          union select user_id from channel_notifications where channel_id = ?1 and notify_about = 'all_new_messages'
          union select user_id from organisation_notifications where organisation_id = ?4 and notify_about = 'all_new_messages'"
     };
     let sql = format!(
-        "select k.user_id, {ENTITLED} and cm.joined_seq < ?6 and u.is_bot = 0,
+        "select k.user_id, {ENTITLED} and cm.joined_seq < ?6 and u.is_active and not u.is_bot,
            iif(?3 is null, cm.read_n, coalesce(t.read_n, 0)) >= ?2,
-           exists (select 1 from mentions x where x.channel_id = ?1 and x.user_id = k.user_id and x.n = ?2)
-             or exists (select 1 from reply_mentions x where x.root = ?3 and x.user_id = k.user_id and x.n = ?2),
            t.is_followed, w.notify_about, o.notify_about, coalesce(w.at_channel, 1), cm.is_muted
          from ({candidates}) k
            cross join channel_members cm on cm.channel_id = ?1 and cm.user_id = k.user_id
@@ -315,13 +341,13 @@ fn members(
     );
     let from_row = |row: &Row| {
         let mut columns = Columns::of_row(row);
-        let (user, may_be_told): (UserId, bool) = (columns.take()?, columns.take()?);
-        let seen = Seen {
+        let (user, may_be_notified): (UserId, bool) = (columns.take()?, columns.take()?);
+        let facts = Facts {
             is_own: message.author == Some(user),
             is_read: columns.take()?,
             is_direct: message.is_direct,
             is_reply: message.root.is_some(),
-            is_to_them: columns.take()?,
+            is_to_them: message.named.contains(&user),
             is_to_all: message.is_to_all,
             follows: columns.take()?,
         };
@@ -331,7 +357,7 @@ fn members(
             at_channel: columns.take()?,
             is_muted: columns.take()?,
         };
-        let reason = decision::reason(seen, chosen).filter(|_| may_be_told);
+        let reason = decision::reason(facts, chosen).filter(|_| may_be_notified);
         Ok(Member { user, reason })
     };
     let params = (message.channel, message.n, message.root, message.organisation, Device::Web, seq, last, only, most as i64);

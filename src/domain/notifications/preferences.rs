@@ -49,6 +49,7 @@ text::rules! {
 pub struct ChannelPreference {
     /// None where the organisation's choice counts.
     pub notify_about: Option<NotifyAbout>,
+    /// What counts then. Direct messages notify, whatever the organisation's choice is.
     pub in_organisation: NotifyAbout,
     /// Whether mentions of everybody notify.
     pub at_channel: bool,
@@ -118,7 +119,7 @@ pub fn in_channel(conn: &Connection, caller: Caller, id: ChannelId, device: Devi
             is_muted: row.get(3)?,
         })
     };
-    let sql = "select n.notify_about, o.notify_about, coalesce(n.at_channel, 1), cm.is_muted
+    let sql = "select n.notify_about, iif(c.is_dm, 'all_new_messages', o.notify_about), coalesce(n.at_channel, 1), cm.is_muted
          from channel_members cm cross join channels c on c.id = cm.channel_id
            left join channel_notifications n on n.channel_id = cm.channel_id and n.user_id = cm.user_id and n.device = ?3
            left join organisation_notifications o
@@ -141,7 +142,7 @@ pub fn choose_in_channel(
     after.at_channel = change.at_channel.unwrap_or(before.at_channel);
     match (change.notify_about, change.at_mentions) {
         (Some(chosen), _) => after.notify_about = chosen,
-        (None, Some(false)) => after.notify_about = Some(NotifyAbout::Nothing),
+        (None, Some(false)) if before.at_mentions() => after.notify_about = Some(NotifyAbout::Nothing),
         (None, Some(true)) if !before.at_mentions() => after.notify_about = Some(NotifyAbout::Mentions),
         (None, _) => {}
     }

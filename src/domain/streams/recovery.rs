@@ -9,10 +9,13 @@ use std::{borrow::Cow, collections::HashMap};
 use rusqlite::{Connection, OptionalExtension, Params};
 
 use crate::{
-    db::log_reader,
+    db::{View, log_reader},
     domain::{
         channels::unread_counts::{self, UnreadNotice},
-        log::{cursors, events},
+        log::{
+            cursors,
+            events::{self, NOTIFIES_WITHIN},
+        },
         messages::thread_unreads,
         streams::{
             publication_cache::{Publication, Recent},
@@ -52,7 +55,7 @@ impl Range {
 /// prove that nothing is missing, if they exceed [`MOST`] or the budget, or if the user joined after `offset`: what came
 /// before is not theirs to read.
 pub fn missed(
-    conn: &Connection,
+    conn: &View,
     user: UserId,
     stream: Stream,
     epoch: &str,
@@ -65,9 +68,15 @@ pub fn missed(
         return Ok(None);
     }
     let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
-    let known = recent.find(stream, offset, last);
-    let is_new = known.is_none() && !matches!(stream, Stream::Personal(..));
-    let publications = known.map_or_else(|| within(conn, stream, epoch, range), Ok)?;
+    // One person's devices share nothing that is worth keeping, and what they are shown changes by itself.
+    let is_shared = !matches!(stream, Stream::Personal(..) | Stream::Account(_));
+    let known = if is_shared { recent.find(stream, offset, last) } else { None };
+    let is_new = is_shared && known.is_none();
+    let publications = match (known, stream) {
+        (Some(known), _) => known,
+        (None, Stream::Account(_)) => of_account(conn, stream, epoch, range)?,
+        (None, _) => within(conn, stream, epoch, range)?,
+    };
     let bytes = publications.iter().map(Publication::cost).sum();
     let left = room.checked_sub(bytes).filter(|_| publications.len() <= MOST as usize);
     Ok(left.map(|left| {
@@ -109,6 +118,13 @@ fn within(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Resul
     found.sort_by_key(|publication| if range.newest_first { -publication.seq } else { publication.seq });
     found.truncate(range.limit as usize);
     Ok(found)
+}
+
+/// The publications of an account's stream in the range, but for messages that notify nobody any more: of these there may be many.
+fn of_account(conn: &View, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
+    let parameters = (stream.to_string(), range.after, range.before, range.limit, conn.now() - NOTIFIES_WITHIN);
+    let found = rows(conn, "audience <> 'members' and (type <> 'notification' or created_at > ?5)", parameters, range)?;
+    Ok(found.iter().map(|event| shown(epoch, event)).collect())
 }
 
 fn shown(epoch: &str, event: &Event) -> Publication {

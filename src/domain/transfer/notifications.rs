@@ -38,7 +38,7 @@ pub(super) fn take(columns: &mut Columns) -> rusqlite::Result<Vec<Notifications>
 
 pub(super) fn keep_in_organisation(tx: &Tx, id: OrganisationId, user: UserId, all: &[Notifications]) -> Result<()> {
     for Notifications { device, notify_about, .. } in all {
-        check(device, notify_about.as_deref().unwrap_or_default())?;
+        check(device, Some(notify_about.as_deref().unwrap_or_default()))?;
         tx.prepare_cached(
             "insert into organisation_notifications (organisation_id, user_id, device, notify_about) values (?1, ?2, ?3, ?4)
              on conflict do nothing",
@@ -50,7 +50,7 @@ pub(super) fn keep_in_organisation(tx: &Tx, id: OrganisationId, user: UserId, al
 
 pub(super) fn keep_in_channel(tx: &Tx, id: ChannelId, user: UserId, all: &[Notifications]) -> Result<()> {
     for Notifications { device, notify_about, at_channel } in all {
-        check(device, notify_about.as_deref().unwrap_or("nothing"))?;
+        check(device, notify_about.as_deref())?;
         tx.prepare_cached(
             "insert into channel_notifications (channel_id, user_id, device, notify_about, at_channel) values (?1, ?2, ?3, ?4, ?5)
              on conflict do nothing",
@@ -60,8 +60,10 @@ pub(super) fn keep_in_channel(tx: &Tx, id: ChannelId, user: UserId, all: &[Notif
     Ok(())
 }
 
-fn check(device: &str, notify_about: &str) -> Result<()> {
+fn check(device: &str, notify_about: Option<&str>) -> Result<()> {
     DeviceType::check(device, "device").map_err(Error::BadRequest)?;
-    InOrganisation::check(notify_about, "notify_about").map_err(Error::BadRequest)?;
+    if let Some(chosen) = notify_about {
+        InOrganisation::check(chosen, "notify_about").map_err(Error::BadRequest)?;
+    }
     Ok(())
 }

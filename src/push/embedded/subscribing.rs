@@ -13,7 +13,7 @@ use super::{
     },
 };
 use crate::{
-    db::log_reader,
+    db::{View, log_reader},
     domain::{
         accounts::sessions,
         streams::{
@@ -134,7 +134,7 @@ fn begin(push: &Push, connection: &Arc<Connection>, request: &SubscribeRequest, 
 /// The position at which a subscription begins, and the publications after the position that the client sent. `recovered` is
 /// true if these are complete. They take bytes from `budget`; if it is too small for all, none are returned.
 pub fn recover(
-    conn: &Sqlite,
+    conn: &View,
     user: UserId,
     stream: Stream,
     request: &SubscribeRequest,

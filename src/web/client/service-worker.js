@@ -9,6 +9,8 @@ const NAME = 'BUILD'
 const PREFIX = 'client-'
 /** How long a navigation waits for the network. */
 const PATIENCE_MS = 2000
+/** How long a page may take to hear where it is to go. */
+const ANSWERS_WITHIN_MS = 1000
 /** Addresses that show something without a network. Others lead to the server alone, such as its documentation. */
 const KEPT = /^\/(?:$|o\/|settings(?:\/|$)|threads$)/
 
@@ -83,17 +85,26 @@ const pages = async () => (await worker.clients.matchAll({ type: 'window', inclu
 /**
  * Shows a notification that a page asks for, unless the person looks at another one.
  *
- * @param {{ title: string, options: NotificationOptions }} notification
+ * @param {{ title: string, options: any }} notification
  */
 async function showUnseen({ title, options }) {
   if ((await pages()).some(page => page.visibilityState === 'visible')) return
-  await worker.registration.showNotification(title, options)
+  const before = await worker.registration.getNotifications({ tag: options.tag })
+  // Another hidden page has shown it.
+  if (before.some(each => each.data.path === options.data.path)) return
+  await worker.registration.showNotification(title, { ...options, renotify: true })
 }
 
-/** @param {string} path */
+/** Brings a page to the front, and to a place. One that does not hear that, since nobody has looked at it yet, is left alone. @param {string} path */
 async function open(path) {
   const [page] = await pages()
-  if (!page) return void await worker.clients.openWindow(path)
-  await page.focus()
-  page.postMessage({ open: path })
+  if (!page || !await hears(await page.focus(), path)) await worker.clients.openWindow(path)
 }
+
+/** @param {WindowClient} page @param {string} path @returns {Promise<boolean>} */
+const hears = (page, path) => new Promise(resolve => {
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => resolve(true)
+  setTimeout(resolve, ANSWERS_WITHIN_MS, false)
+  page.postMessage({ open: path }, [port2])
+})

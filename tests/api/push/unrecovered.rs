@@ -71,9 +71,9 @@ const ORGANISATION: usize = 2;
 #[tokio::test]
 async fn a_client_that_was_away_for_longer_than_the_log_reaches_is_told() {
     let away = away().await;
-    away.ada.say(&away.channel, "missed @grace").await;
+    away.ada.say(&away.channel, "missed").await;
     away.forget();
-    away.ada.say(&away.channel, "kept @grace").await;
+    away.ada.say(&away.channel, "kept").await;
     for stream in [CHANNEL, PERSONAL] {
         let (recovered, publications, result) = away.back(stream).await;
         assert_eq!((recovered, publications), (false, 0), "{result}");
@@ -97,7 +97,7 @@ async fn a_stream_without_new_events_is_recovered_after_any_pruning() {
 #[tokio::test]
 async fn a_position_that_was_never_there_is_not_recovered() {
     let away = away().await;
-    away.ada.say(&away.channel, "missed @grace").await;
+    away.ada.say(&away.channel, "missed").await;
     for (name, position) in &away.positions {
         let (epoch, offset, top) = (&position["epoch"], &position["offset"], away.top());
         for wrong in [json!({ "epoch": epoch, "offset": top + 1 }), json!({ "epoch": "another", "offset": offset })] {

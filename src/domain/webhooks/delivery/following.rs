@@ -34,16 +34,13 @@ const DELIVERIES: usize = 200;
 /// Starts to keep the log for webhooks, in a database that is new or older than this consumer. Returns the last row that was
 /// processed.
 pub fn start(tx: &mut Tx) -> Result<i64> {
-    match cursors::find(tx, WEBHOOKS)? {
-        Some(taken) => Ok(taken),
-        None => cursors::create(tx, WEBHOOKS),
-    }
+    cursors::find_or_create(tx, WEBHOOKS)
 }
 
 /// Skips rows that concern no webhook, at most one slice.
 pub fn skip_irrelevant_rows(conn: &Connection, after: i64) -> Result<Lookahead> {
     let rows = cursor::rows(conn, after)?;
-    Ok(Lookahead::at(rows.iter().map(|row| (row.seq, row.concerns)), after, ROWS))
+    Lookahead::at(rows.iter().map(|row| Ok((row.seq, row.concerns))), after, ROWS)
 }
 
 /// Saves the cursor at this row, because nothing up to it concerns a webhook any more.

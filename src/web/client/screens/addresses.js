@@ -4,13 +4,12 @@ import { go, route } from '../view/router.js'
 import { focusTalk } from './focus.js'
 
 /**
- * The address of a channel, of a thread in it, or of a message there.
+ * The address of a channel, of a thread in it, or of a message there: of the open organisation, or of another one.
  *
  * @param {Store} store
- * @param {{ channel?: string, thread?: string | null, message?: string | null }} place
+ * @param {{ slug?: string, channel?: string, thread?: string | null, message?: string | null }} place
  */
-export function address(store, { channel, thread, message }) {
-  const slug = store.organisation.peek()?.organisation_slug ?? ''
+export function address(store, { slug = store.organisation.peek()?.organisation_slug ?? '', channel, thread, message }) {
   const path = ['', 'o', slug, channel, thread].filter(each => each != null).map(each => encodeURIComponent(each ?? '')).join('/')
   return message ? `${path}?m=${encodeURIComponent(message)}` : path
 }

@@ -46,11 +46,16 @@ export function lifelong(store, beginAnew) {
     if (due) untracked(() => say(t('chat.reminderDue', { text: due.text }), { action: t('chat.reminderOpen'), run: () => openReminders(store) }))
   })
   effect(() => {
-    const call = store.called.value
-    if (call && document.visibilityState === 'hidden') untracked(() => void import('./notifying.js').then(it => it.notify(store, call)))
+    if (store.notified.waiting.value.length === 0) return
+    const messages = untracked(store.notified.take)
+    if (document.visibilityState === 'hidden') untracked(() => void import('./notifying.js').then(it => it.notify(store, messages)))
   })
-  // The worker asks for what a notification leads to.
-  if (navigator.serviceWorker) listen(navigator.serviceWorker, 'message', event => go(event.data.open))
+  // The worker asks for what a notification leads to, and hears that this page is there.
+  if (navigator.serviceWorker) listen(navigator.serviceWorker, 'message', ({ data, ports }) => {
+    if (typeof data?.open !== 'string') return
+    ports[0]?.postMessage(true)
+    go(data.open)
+  })
   const look = () => newestFiles().then(list => { if (list) store.build.value = list.build })
   // A server that comes back may have another build.
   effect(() => {
@@ -62,6 +67,7 @@ export function lifelong(store, beginAnew) {
     if (document.visibilityState !== 'visible') return
     checkDay()
     store.wake()
+    clearNotifications()
   }
   for (const event of ['online', 'pageshow', 'focus']) listen(window, event, wake)
   for (const event of ['resume', 'visibilitychange']) listen(document, event, wake)
@@ -70,6 +76,12 @@ export function lifelong(store, beginAnew) {
   hasAllFiles = true
   setTimeout(registerWorker, REST_AFTER_MS)
   setTimeout(loadRest, REST_AFTER_MS)
+}
+
+/** Takes what the system shows of messages: whoever looks at the page sees them there. */
+async function clearNotifications() {
+  const worker = await navigator.serviceWorker?.getRegistration()
+  for (const each of await worker?.getNotifications() ?? []) each.close()
 }
 
 /** @param {Store} store */
@@ -83,6 +95,8 @@ function listen(target, event, run) {
 
 /** The page itself is emptied by main.js; other dialogs stand beside it. @param {string} why */
 function ended(why) {
+  // What was said is not for whoever comes next.
+  clearNotifications()
   for (const each of document.querySelectorAll('dialog')) each.close()
   const again = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`
   if (why === 'signed-out') return location.replace('/sign-in')

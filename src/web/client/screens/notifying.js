@@ -6,6 +6,7 @@ import { plain } from '../text/plain.js'
 import { loadWords, t } from '../text/words.js'
 import { go } from '../view/router.js'
 import { say } from '../view/toast.js'
+import { address } from './addresses.js'
 import { hasOffered, notifies } from './browser-settings.js'
 import { authorSaid } from './chat/author.js'
 import { wordsOf } from './chat/media.js'
@@ -13,6 +14,8 @@ import { namesOf } from './chat/names.js'
 
 /** Signs of a message that are shown: no system shows more. */
 const SIGNS = 200
+/** The worker is registered some seconds after the page was opened. */
+const WORKER_WITHIN_MS = 10_000
 /** Signs of its source that are read. */
 const MOST_READ = 2000
 const ICON = new URL('../icons/192.png', import.meta.url).pathname
@@ -27,28 +30,46 @@ export const permission = signal(now())
 export async function ask() {
   await Notification.requestPermission()
   permission.value = now()
+  if (now() === 'default') say(t('notifications.notAnswered'))
 }
 
-/** @param {Store} store @param {Call} call */
-export async function notify(store, call) {
+/** The worker; null where the browser refuses it, as private windows do, without ever saying so. @returns {Promise<ServiceWorkerRegistration | null>} */
+const worker = () => Promise.race([navigator.serviceWorker.ready, new Promise(resolve => { setTimeout(resolve, WORKER_WITHIN_MS, null) })])
+
+/** @param {Store} store @param {Notified[]} messages */
+export async function notify(store, messages) {
   if (now() === 'default') offer()
   if (now() !== 'granted' || !notifies.peek()) return
-  // Who may not read it any more is told nothing, and neither is anybody of what is gone.
-  const found = await store.api.getMessage(call.message_id).catch(() => null)
-  if (!found) return
   await loadWords('notifications')
-  const { data: message } = found
-  const organisation = store.organisations.peek().find(each => each.id === call.organisation_id)
+  const active = (await worker())?.active
+  for (const each of messages) {
+    const show = await shown(store, each)
+    if (show && !store.ended.peek()) active?.postMessage({ show })
+  }
+}
+
+/**
+ * What is shown of a message; null if it is gone, may not be read any more, or was read elsewhere.
+ *
+ * @param {Store} store
+ * @param {Notified} notified
+ */
+async function shown(store, { message_id: id, thread_id: thread, channels_id: channel, organisation_id: organisation }) {
+  const known = store.channel(channel)
+  if (id === thread && known && known.unread_count === 0 && known.mention_count === 0) return null
+  const found = await store.api.getMessage(id).catch(() => null)
+  if (!found) return null
+  const message = found.data
+  const all = store.organisations.peek()
+  const own = all.find(each => each.id === organisation)
   const name = authorSaid(store, message)
   const title = message.channel.is_dm ? name : t('notifications.inChannel', { name, channel: message.channel.name })
-  const isReply = call.thread_id !== call.message_id
-  const path = ['', 'o', organisation?.organisation_slug ?? '', call.channels_id, ...isReply ? [call.thread_id] : []].map(encodeURIComponent).join('/')
-  const { active } = await navigator.serviceWorker.ready
-  active?.postMessage({ show: {
-    title: store.organisations.peek().length > 1 && organisation ? `${title} · ${organisation.name}` : title,
+  const path = address(store, { slug: own?.organisation_slug, channel, thread: id === thread ? null : thread, message: id })
+  return {
+    title: all.length > 1 && own ? `${title} · ${own.name}` : title,
     // The next of a channel takes the place of the one before.
-    options: { body: body(store, message), tag: call.channels_id, icon: ICON, data: { path: `${path}?m=${call.message_id}` } },
-  } })
+    options: { body: body(store, message), tag: channel, icon: ICON, data: { path } },
+  }
 }
 
 let isOffering = false
@@ -71,7 +92,8 @@ const body = (store, message) => withoutPiles(plain(wordsOf(message).slice(0, MO
 
 /** Shows one at once, whoever looks at the page. */
 export async function test() {
-  const worker = await navigator.serviceWorker.ready
+  const found = await worker()
+  if (!found) return void (permission.value = 'unsupported')
   const options = { body: t('notifications.testBody'), tag: 'test', icon: ICON, data: { path: '/settings/notifications' } }
-  await worker.showNotification(t('notifications.testTitle'), options)
+  await found.showNotification(t('notifications.testTitle'), options)
 }

@@ -174,7 +174,8 @@ export const kinds = {
 
   reminder_update: ({ reminders }, { data }) => reminders.changed(data),
 
-  notification: ({ called }, { data }) => { called.value = data },
+  // A recovery, or what was heard while something was fetched, may tell of one again.
+  notification: ({ notified }, { data }) => notified.hear(data),
 
   command_answer: ({ commands }, { data }) => commands.told(data),
 

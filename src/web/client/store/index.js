@@ -21,6 +21,7 @@ import { createOrganisations } from './organisations.js'
 import { createPeople } from './people.js'
 import { createRecorder } from './positions.js'
 import { createReading } from './reading.js'
+import { createNotified } from './notified.js'
 import { createReminders } from './reminders.js'
 import { createRetrying } from './retrying.js'
 import { endOf, socketUrl } from './session.js'
@@ -85,8 +86,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const reading = createReading({ api })
   const commands = createCommands({ api, organisation: opened, clock })
   const reminders = createReminders({ api, recorder })
-  /** The message that called the person last. @type {import('../base/signal.js').Signal<Call | null>} */
-  const called = signal(/** @type {Call | null} */ (null))
+  const notified = createNotified()
   const writing = createWriting({ base, headers, XMLHttpRequest, api, myId, user, storage, clock, locks, tabs,
     confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
   const { drafts, uploads, outgoing } = writing
@@ -123,7 +123,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const loadReminders = () => retrying('reminders', reminders.load)
   /** @type {Parts} */
   const parts = {
-    me, channels, organisations, people, messages, threads, commands, reminders, called,
+    me, channels, organisations, people, messages, threads, commands, reminders, notified,
     leave(id, isOut) {
       channels.remove(id)
       if (!isOut) return
@@ -234,7 +234,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   }
 
   return {
-    api, me, ended, build, mayFound, drafts, uploads, threads, outgoing, messages, commands, reminders, called,
+    api, me, ended, build, mayFound, drafts, uploads, threads, outgoing, messages, commands, reminders, notified,
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,

@@ -14,7 +14,7 @@
  * @property {ReturnType<typeof import('./my-threads.js').createMyThreads>} threads
  * @property {ReturnType<typeof import('./commands.js').createCommands>} commands
  * @property {ReturnType<typeof import('./reminders.js').createReminders>} reminders
- * @property {import('../base/signal.js').Signal<Call | null>} called
+ * @property {ReturnType<typeof import('./notified.js').createNotified>} notified
  * @property {(channel: string, isOut: boolean) => void} leave
  * @property {(organisation: string) => void} leaveOrganisation
  * @property {(channel: string) => void} came

@@ -60,7 +60,7 @@ function items(store, id, details) {
     isIn && (isMuted
       ? { label: t('chat.unmute'), icon: 'bell', run: () => attempt(() => store.api.unmuteChannel(id)) }
       : { label: t('chat.mute'), icon: 'mute', run: () => attempt(() => store.api.muteChannel(id)) }),
-    isIn && { label: t('chat.notifyAbout'), icon: 'gear', run: () => notifyAbout(store, id) },
+    isIn && { label: t('chat.notifyAbout'), icon: 'bell', run: () => notifyAbout(store, id) },
     isUnread && { label: t('chat.markAllRead'), icon: 'check', run: () => attempt(() => store.api.markChannelRead(id, {})) },
     !isDirect && { label: t('chat.showPeople'), icon: 'people', run: () => go(`${at}?pane=members`) },
     { label: t('chat.showPinned'), icon: 'pin', run: () => go(`${at}?pane=pins`) },

@@ -4,6 +4,7 @@ import { h, when } from '../../view/element.js'
 import { t } from '../../text/words.js'
 import { notifies } from '../browser-settings.js'
 import { attempt } from '../chat/deeds.js'
+import { abouts } from '../chat/notify-about.js'
 import { ask, permission, test } from '../notifying.js'
 import { choices } from './choices.js'
 import { fetched } from './fetched.js'
@@ -16,6 +17,7 @@ export const notifications = store => part(t('notifications.title'), t('notifica
 
 /** @param {typeof permission.value} allowed */
 function here(allowed) {
+  if (isApple) return h('p', null, t('notifications.apple'))
   if (allowed === 'granted') return [
     h('label', { class: 'settings-choice' },
       h('input', { type: 'checkbox', checked: () => notifies.value, onchange: (/** @type {any} */ event) => { notifies.value = event.target.checked } }),
@@ -26,24 +28,20 @@ function here(allowed) {
   ]
   if (allowed === 'default') return [
     h('p', null, t('notifications.askText')),
-    h('p', null, h('button', { type: 'button', class: 'button primary', onclick: ask }, t('notifications.ask'))),
+    h('p', null, deed(t('notifications.ask'), ask)),
   ]
   if (allowed === 'denied') return h('p', null, t('notifications.denied'))
-  return h('p', null, !isSecureContext ? t('notifications.insecure') : isApple ? t('notifications.homeScreen') : t('notifications.unsupported'))
+  return h('p', null, isSecureContext ? t('notifications.unsupported') : t('notifications.insecure'))
 }
 
-/** On iPhones and iPads, only what stands on the home screen may notify. */
+/** iPhones and iPads stop a page soon after nobody looks at it. */
 const isApple = /iPhone|iPad/.test(navigator.userAgent) || (navigator.platform === 'MacIntel' && navigator.maxTouchPoints > 1)
 
 /** @param {Store} store @param {string} id */
 const inOrganisation = (store, id) =>
   fetched(async () => (await store.api.getOrganisationNotificationPreference(id, {})).data.notify_about, chosen =>
-    choices('notify-about', t('notifications.aboutIn', { name: store.organisation.peek()?.name ?? '' }), [
-      { value: 'all_new_messages', label: t('notifications.all') },
-      { value: 'mentions', label: t('notifications.mentions') },
-      { value: 'nothing', label: t('notifications.nothing') },
-    ], () => chosen.value, async value => {
+    choices('notify-about', t('notifications.aboutIn', { name: store.organisation.peek()?.name ?? '' }), abouts(), () => /** @type {import('../chat/notify-about.js').About} */ (chosen.value), async value => {
       const before = chosen.peek()
       chosen.value = value
-      if (!await attempt(() => store.api.setOrganisationNotificationPreference(id, { notify_about: /** @type {import('../chat/notify-about.js').About} */ (value) }))) chosen.value = before
+      if (!await attempt(() => store.api.setOrganisationNotificationPreference(id, { notify_about: value }))) chosen.value = before
     }, t('notifications.aboutHint')))
