@@ -62,7 +62,7 @@ impl Scene {
         let mut body = match operation {
             "POST /organisations" => json!({ "name": "Engines" }),
             "POST /organisations/{org_id}/bots" => json!({ "name": "Builds" }),
-            "POST /organisations/{org_id}/commands" => json!({ "name": unknown_id()[..13] }),
+            "POST /organisations/{org_id}/commands" => json!({ "name": unknown_id()[24..] }),
             "POST /blogs" => json!({ "content": "Text", "category_id": self.category }),
             "POST /webhooks/{channel_id}" => json!({ "webhook_name": "mirror" }),
             "POST /webhooks/feed/{webhook_slug}" => feed,
