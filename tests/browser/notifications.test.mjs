@@ -47,26 +47,6 @@ for (const kind of BROWSERS) {
       return said
     }
 
-    if (kind === 'chrome') await t.test('are offered once to whom one has missed', async () => {
-      await enter(page, server, grace, `${server.url}/o/${harbour.slug}/${channel}`)
-      for (const content of ['@grace, the first', '@grace, the second']) {
-        await page.waitForSelector('.composer')
-        const away = await another()
-        await away.bringToFront()
-        await isHidden()
-        await notify(content)
-        await page.waitForNetworkIdle({ idleTime: 300 })
-        await page.bringToFront()
-        if (content.includes('second')) break
-        await sees(page, 'A message came for you while you were away.')
-        await pictures(page, kind, 'notifications-offer')
-        await page.click('.toast button')
-        await sees(page, 'It will ask you to allow that.')
-        await page.goto(`${server.url}/o/${harbour.slug}/${channel}`)
-      }
-      assert.equal(await page.$('.toast.shown'), null)
-    })
-
     await t.test('are turned on by a press that is explained, and tried', async () => {
       await enter(page, server, grace, `${server.url}/settings/notifications`)
       if (kind === 'chrome') {

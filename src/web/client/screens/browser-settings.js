@@ -42,9 +42,6 @@ export const enterSends = signal(read('enter') !== 'breaks')
 /** Whether what calls the person is shown by this browser while nobody looks at the page, if the browser allows that. */
 export const notifies = signal(read('notifications') !== 'off')
 
-/** Whether this browser has told the person that it can do so. */
-export const hasOffered = signal(read('offered') === 'yes')
-
 /** The language that the person chose, such as `de`; empty for that of the browser. */
 export const chosenLanguage = signal(read('language'))
 
@@ -57,7 +54,6 @@ export function followPreferences() {
   })
   effect(() => write('enter', enterSends.value ? 'sends' : 'breaks'))
   effect(() => write('notifications', notifies.value ? 'on' : 'off'))
-  effect(() => { if (hasOffered.value) write('offered', 'yes') })
   let isFirst = true
   effect(() => {
     write('language', chosenLanguage.value)

@@ -4,10 +4,9 @@ import { withoutPiles } from '../base/marks.js'
 import { signal } from '../base/signal.js'
 import { plain } from '../text/plain.js'
 import { loadWords, t } from '../text/words.js'
-import { go } from '../view/router.js'
 import { say } from '../view/toast.js'
 import { address } from './addresses.js'
-import { hasOffered, notifies } from './browser-settings.js'
+import { notifies } from './browser-settings.js'
 import { authorSaid } from './chat/author.js'
 import { wordsOf } from './chat/media.js'
 import { namesOf } from './chat/names.js'
@@ -38,7 +37,6 @@ const worker = () => Promise.race([navigator.serviceWorker.ready, new Promise(re
 
 /** @param {Store} store @param {Notified[]} messages */
 export async function notify(store, messages) {
-  if (now() === 'default') offer()
   if (now() !== 'granted' || !notifies.peek()) return
   await loadWords('notifications')
   const active = (await worker())?.active
@@ -70,21 +68,6 @@ async function shown(store, { message_id: id, thread_id: thread, channels_id: ch
     // The next of a channel takes the place of the one before.
     options: { body: body(store, message), tag: channel, icon: ICON, data: { path } },
   }
-}
-
-let isOffering = false
-
-/** Once in a browser, whoever comes back after a message was meant for them is told what the browser can do. */
-function offer() {
-  if (hasOffered.peek() || isOffering) return
-  isOffering = true
-  const look = async () => {
-    document.removeEventListener('visibilitychange', look)
-    await loadWords('notifications')
-    hasOffered.value = true
-    say(t('notifications.offer'), { action: t('notifications.toSettings'), run: () => go('/settings/notifications') })
-  }
-  document.addEventListener('visibilitychange', look)
 }
 
 /** @param {Store} store @param {Message} message */

@@ -12,7 +12,6 @@ export default {
   apple: 'iPhones und iPads halten Tidings im Hintergrund an, deshalb kann es dich dort noch nicht benachrichtigen. Nimm einen Computer.',
   notAnswered: 'Der Browser hat es noch nicht erlaubt. Seine Frage steckt vielleicht hinter der Glocke oder dem Symbol neben der Adresse.',
   unsupported: 'Dieser Browser kann keine Benachrichtigungen anzeigen.',
-  offer: 'Während du weg warst, kam eine Nachricht für dich. Tidings kann dich benachrichtigen.',
   show: 'Benachrichtigungen anzeigen',
   showHint: 'Lass Tidings in einem Tab offen: Benachrichtigungen kommen, während du woanders bist. Ist es geschlossen, kommen keine.',
   test: 'Testbenachrichtigung senden',

@@ -12,7 +12,6 @@ export default {
   apple: 'iPhones and iPads stop Tidings in the background, so it can’t notify you there yet. Use a computer.',
   notAnswered: 'The browser hasn’t allowed it yet. Its question may hide behind the bell or the symbol beside the address.',
   unsupported: 'This browser can’t show notifications.',
-  offer: 'A message came for you while you were away. Tidings can notify you.',
   show: 'Show notifications',
   showHint: 'Keep Tidings open in a tab: notifications come while you look elsewhere. When it is closed, none come.',
   test: 'Send me a test',
