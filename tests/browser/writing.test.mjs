@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSERS, WIDE, launch, press, sees } from './lib/browser.mjs'
-import { PASSWORD, account, organisation, start } from './lib/server.mjs'
+import { PASSWORD, account, organisation, start, until } from './lib/server.mjs'
 
 const timeout = 90_000
 
@@ -32,6 +32,24 @@ const COMPOSER = '.main .composer textarea'
 const EDIT = '.main .edit textarea'
 const has = (page, field, text) => page.waitForFunction((field, text) => document.querySelector(field)?.value === text, { polling: 50 }, field, text)
   .catch(async () => assert.fail(`${field}: "${await page.evaluate(field => document.querySelector(field)?.value, field)}" instead of "${text}"`))
+
+/** Whether a draft with these words is in the page's database. */
+const keeps = (page, words) => page.evaluate(async words => {
+  const done = request => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error) })
+  for (const { name } of await indexedDB.databases()) {
+    const database = await done(indexedDB.open(name))
+    try {
+      for (const store of database.objectStoreNames) {
+        const rows = database.transaction(store).objectStore(store)
+        const [keys, values] = await Promise.all([done(rows.getAllKeys()), done(rows.getAll())])
+        if (keys.some((key, at) => String(key).startsWith('draft/') && JSON.stringify(values[at]).includes(words))) return true
+      }
+    } finally {
+      database.close()
+    }
+  }
+  return false
+}, words)
 
 /** Writes into a field that is there. */
 async function write(page, field, text) {
@@ -125,6 +143,8 @@ test('writing', { timeout }, async t => {
         await other.keyboard.press('Enter')
         await sees(other, 'and back!')
         await has(page, COMPOSER, '')
+        // The other tabs are told before the database forgets, which a tab that is closed does not wait for.
+        await until('no draft is kept', async () => !await keeps(page, 'and back!'))
         await other.close()
       })
 

@@ -38,6 +38,8 @@ REFUSED_BY_STATE = {
     r"without invisible characters|must not contain invisible": "which characters are invisible is a table of Unicode",
     r"the file [0-9a-f-]+ (is|stands|was)": "a file that the body names is not there, or not to be had",
     r"content must not be empty": "a message without files needs a text",
+    r"at most 10 files": "a message is refused with `files` and `media` that are too many together",
+    r"at_mentions contradicts notify_about": "no schema says which values of two fields go together",
     r"failed to read headers": "the name of a part has a control character, which its header can't have",
     r"parts of the form must have the name": "other parts of a form are not taken, which its schema can't say",
     r"organisation_id is required": "the caller works in no organisation",
