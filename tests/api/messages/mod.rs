@@ -1,6 +1,7 @@
 //! Messages: posting, editing, listing them.
 
 mod deleting;
+mod followed_threads;
 mod many_threads;
 mod own_threads;
 mod pages;
