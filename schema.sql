@@ -15,7 +15,7 @@ insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 insert into meta (key, value) values ('events_floor', '0');
 -- The last `seq` that a consumer of `events` has taken, which is kept until then: `webhooks_seq`, once the server has run,
 -- `notified_seq` likewise, and `forwarded_seq` while an external Centrifugo is fed. `notified_some` is a row that notifications have not
--- taken, with the last member who was told of it.
+-- taken, with the last member who was notified of it.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- `instance` is the name of the server in its cookies, once the server has run.

@@ -33,7 +33,7 @@ use crate::{
 };
 
 const NOTIFICATIONS: Consumer = Consumer("notified_seq");
-/// The key in `meta` of a row that some were told of: its `seq`, a space, and the last of them in hexadecimal.
+/// The key in `meta` of a row of which some were notified: its `seq`, a space, and the last of them in hexadecimal.
 const BEGUN: &str = "notified_some";
 /// Rows of the log that a look ahead reads, and that a slice does.
 const ROWS: u32 = 1000;

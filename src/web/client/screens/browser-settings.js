@@ -39,7 +39,7 @@ export const theme = signal(asTheme(read('theme')))
 /** Whether Enter sends a message and Shift+Enter breaks the line, or Enter breaks it and Ctrl+Enter sends. On touch, Enter always breaks. */
 export const enterSends = signal(read('enter') !== 'breaks')
 
-/** Whether what calls the person is shown by this browser while nobody looks at the page, if the browser allows that. */
+/** Whether this browser shows messages that notify the person while nobody looks at the page, if it allows that. */
 export const notifies = signal(read('notifications') !== 'off')
 
 /** The language that the person chose, such as `de`; empty for that of the browser. */

@@ -78,10 +78,10 @@ export function lifelong(store, beginAnew) {
   setTimeout(loadRest, REST_AFTER_MS)
 }
 
-/** Takes what the system shows of messages: whoever looks at the page sees them there. */
+/** Takes back what the system shows of messages: whoever looks at the page sees them there. Some browsers have a worker and show nothing. */
 async function clearNotifications() {
   const worker = await navigator.serviceWorker?.getRegistration()
-  for (const each of await worker?.getNotifications() ?? []) each.close()
+  for (const each of await worker?.getNotifications?.() ?? []) each.close()
 }
 
 /** @param {Store} store */

@@ -1,4 +1,4 @@
-// What this browser shows of messages that call the person while nobody looks at the page.
+// What this browser shows of messages that notify the person while nobody looks at the page.
 
 import { withoutPiles } from '../base/marks.js'
 import { signal } from '../base/signal.js'
